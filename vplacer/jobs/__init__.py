@@ -1,0 +1,1 @@
+"""One function a command, for the command line, Ansible and workers alike."""

@@ -1,0 +1,1 @@
+"""The state machine behind the simulated vCenter; knows no protocol."""

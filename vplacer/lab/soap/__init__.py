@@ -1,0 +1,1 @@
+"""The simulated vCenter behind the real SOAP protocol."""

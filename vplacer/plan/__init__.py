@@ -1,0 +1,1 @@
+"""From a solution to reviewed steps: differences, impact, order, the plan file."""

@@ -1,0 +1,1 @@
+"""The one narrow port to anything that behaves like a vCenter."""

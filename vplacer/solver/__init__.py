@@ -1,0 +1,1 @@
+"""The optimiser, its verdicts and its explanations."""

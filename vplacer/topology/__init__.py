@@ -1,0 +1,1 @@
+"""Host and vCenter graphs, distances between devices, importers, exporters and the hardware catalogue."""

@@ -1,0 +1,1 @@
+"""Adapter to a real vCenter: session, collector, record and replay."""

@@ -1,0 +1,1 @@
+"""Sizing of machine-learning workloads; knows no vSphere."""
