@@ -1,0 +1,1 @@
+"""The SOAP wire format, both directions, on pyVmomi's own type tables."""
