@@ -1,0 +1,46 @@
+"""`vplacer --help` answers at once: it imports none of the heavy libraries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "pyVmomi",
+    "pyVim",
+    "ortools",
+    "rich",
+    "networkx",
+    "numpy",
+    "pandas",
+    "vcr",
+    "cryptography",
+    "jsonschema",
+    "yaml",
+}
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_imports(option: str, tmp_path: Path) -> None:
+    code = f"import sys; sys.argv = ['vplacer', {option!r}]; from vplacer.cli.main import run; run()"
+    result = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert "vplacer" in result.stdout
+    # Lines read "import time: SELF | CUMULATIVE | NAME", the name indented by depth.
+    imported = {
+        line.rpartition("|")[2].strip().partition(".")[0]
+        for line in result.stderr.splitlines()
+        if line.startswith("import time:")
+    }
+    assert "click" in imported
+    assert imported & HEAVY == set()
