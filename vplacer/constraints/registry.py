@@ -1,0 +1,76 @@
+"""The registry of constraints, and the two shapes a constraint has.
+
+A *filter* decides on one host for one demand, whatever else is placed: it is a single module with a
+module-level `FILTER`. Judge, solver eligibility, reasons and relaxations all take it from here. A
+*check* looks at a whole state: a module with a module-level `CHECK`; the solver has an encoder for
+each under ``solver/``.
+
+To add one: write ``constraints/filters/<name>.py`` or ``constraints/checks/<name>.py`` and name the
+module in the list below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from vplacer.constraints.state import Problem, State, Violation
+from vplacer.inventory.host import Host
+from vplacer.request.demand import Demand
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """A change of the request that would lift a rejection.
+
+    ``text`` says it to the user; ``demand`` the demand changed; ``field`` and ``value`` the change as
+    data (``gpus[0].policy`` = ``socket``); ``cost`` orders relaxations, cheapest first.
+    """
+
+    text: str
+    cost: int
+    demand: str | None = None
+    field: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A predicate on host x demand.
+
+    ``rejects`` returns the evidence sentence when the host cannot take the demand, else None.
+    ``relax`` returns what would lift it, or None where nothing in the request would.
+    """
+
+    id: str
+    title: str
+    rejects: Callable[[Problem, Demand, Host], str | None]
+    relax: Callable[[Problem, Demand, Host], Relaxation | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A constraint on a whole state. ``kind``: "host" (within one host) or "across" (over hosts)."""
+
+    id: str
+    title: str
+    kind: str
+    check: Callable[[State], Iterable[Violation]]
+
+
+FILTER_MODULES: tuple[str, ...] = ()
+CHECK_MODULES: tuple[str, ...] = ()
+
+
+@cache
+def filters() -> tuple[Filter, ...]:
+    """Return all filters in registry order."""
+    return tuple(import_module(f"vplacer.constraints.filters.{name}").FILTER for name in FILTER_MODULES)
+
+
+@cache
+def checks() -> tuple[Check, ...]:
+    """Return all checks in registry order."""
+    return tuple(import_module(f"vplacer.constraints.checks.{name}").CHECK for name in CHECK_MODULES)
