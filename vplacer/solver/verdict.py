@@ -1,0 +1,106 @@
+"""What the solver answers: a verdict with figures per level, placements, and reasons. All data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vplacer.constraints.registry import Relaxation
+from vplacer.constraints.state import Placement
+
+
+class Status(StrEnum):
+    """optimal: every level proved. feasible: a plan, with a gap on some level.
+
+    infeasible: proved that not all can be placed. undecided: a limit was reached first.
+    """
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNDECIDED = "undecided"
+
+
+class StoppedBy(StrEnum):
+    """Which limit ended the search; equality between runs is promised for WORK only."""
+
+    WORK = "work"
+    TIME = "time"
+    INTERRUPT = "interrupt"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelResult:
+    """One level of the objective.
+
+    ``id``: "placed:<priority>", "locality", "moves", "room", "hosts". ``maximise`` tells the sense;
+    ``bound`` is the proved best possible given the levels before it, None = no bound proved.
+    ``unit`` says what the integer counts.
+    """
+
+    id: str
+    title: str
+    maximise: bool
+    value: int
+    bound: int | None
+    unit: str
+
+    @property
+    def proved(self) -> bool:
+        """Whether the value equals its bound."""
+        return self.bound == self.value
+
+    @property
+    def gap(self) -> int | None:
+        """Distance to the bound in the level's unit; None = no bound."""
+        return None if self.bound is None else abs(self.bound - self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class HostReason:
+    """One constraint that rejects hosts for a demand: host moid and evidence of each."""
+
+    constraint: str
+    hosts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DemandReasons:
+    """Why a demand has no place: every host considered is in exactly one of ``rejections``."""
+
+    demand: str
+    hosts_considered: int
+    rejections: tuple[HostReason, ...]
+    relaxations: tuple[Relaxation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The answer.
+
+    ``placements``: one per demand placed, sorted by demand id; with status INFEASIBLE the best
+    partial placement. ``unplaced``: demand ids without a place. ``reasons`` for each of them.
+    """
+
+    status: Status
+    placements: tuple[Placement, ...]
+    unplaced: tuple[str, ...]
+    levels: tuple[LevelResult, ...]
+    reasons: tuple[DemandReasons, ...]
+    stopped_by: StoppedBy | None
+    seed: int
+    solver_version: str
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """Limits of the search. ``work`` counts pricing rounds and deterministic solver time, not seconds.
+
+    ``levels``: the order of the objective. ``time_limit_s`` None = none.
+    """
+
+    seed: int = 1
+    work: int = 100
+    time_limit_s: float | None = None
+    levels: tuple[str, ...] = ("placed", "locality", "moves", "room", "hosts")
