@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import BoundBy, Demand, ResolvedRequest
 from vplacer.topology.host_topology import HostTopology
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Confidence(StrEnum):
@@ -78,6 +82,15 @@ class Problem:
     inventory: Inventory
     topologies: Mapping[str, HostTopology]
     request: ResolvedRequest
+    _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def derive(self, make: Callable[Concatenate[Problem, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return ``make(self, ...)``, computed once: ``make`` is a pure function, its arguments hashable."""
+        key = (make, args, tuple(sorted(kwargs.items())))
+        if key not in self._derived:
+            self._derived[key] = make(self, *args, **kwargs)
+        found: T = self._derived[key]
+        return found
 
     @cached_property
     def demand_by_id(self) -> dict[str, Demand]:
@@ -100,6 +113,15 @@ class State:
 
     problem: Problem
     placements: tuple[Placement, ...]
+    _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def derive(self, make: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return ``make(self, ...)``, computed once: ``make`` is a pure function, its arguments hashable."""
+        key = (make, args, tuple(sorted(kwargs.items())))
+        if key not in self._derived:
+            self._derived[key] = make(self, *args, **kwargs)
+        found: T = self._derived[key]
+        return found
 
     @cached_property
     def placement_by_demand(self) -> dict[str, Placement]:

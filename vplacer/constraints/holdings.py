@@ -1,0 +1,476 @@
+"""Which cards a host can give to VMs, and which of them VMs hold today.
+
+What is held is known exactly for static backings, for vGPUs the host names (HostGraphicsInfo.vm) and,
+from API 9.1 on, by AssignableHardwareBinding.pciId. Before that the instance of a Dynamic DirectPath
+device is opaque: such a VM holds one of several cards, and is counted against all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from vplacer.constraints.state import Problem
+from vplacer.inventory.gpu_models import gpu_by_ids
+from vplacer.inventory.host import DeviceBinding, GpuMode, Host
+from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.pci import PciAddress, PciIds
+from vplacer.inventory.vm import (
+    AllowedDevice,
+    DvxBacking,
+    DynamicBacking,
+    SriovBacking,
+    StaticBacking,
+    VgpuBacking,
+    Vm,
+    VmDevice,
+)
+from vplacer.request.demand import BoundBy
+from vplacer.topology.host_topology import HostTopology
+
+PASSTHROUGH = "passthrough"
+VGPU = "vgpu"
+VF = "vf"
+
+_SHARED_DIRECT = "sharedDirect"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One device a VM holds.
+
+    ``kind``: "passthrough" | "vgpu" | "vf" (then the address is that of the physical function).
+    ``address`` None = not known which; it is one of ``candidates``. ``certain`` False = the address
+    is likely (an instance id that reads like one). ``bound_by`` says who chose the card. ``group``
+    names the VM's vendor device group and its key ("4:Nvidia:2@..."). ``device_key`` None = the
+    host says the VM holds the card, and which of the VM's devices is not known.
+    """
+
+    vm: str
+    device_key: int | None
+    kind: str
+    address: PciAddress | None
+    candidates: tuple[PciAddress, ...]
+    profile: str | None
+    bound_by: BoundBy
+    label: str | None
+    certain: bool
+    group: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignableDevice:
+    """A GPU or a physical NIC port, and how a VM may get it.
+
+    ``kind``: "gpu" | "nic". ``node`` and ``package``: where it sits, None = unknown. ``passthrough``:
+    usable as a whole now. ``vgpu``: the vendor's host driver has it (graphics type sharedDirect).
+    ``sriov_free_vfs``: virtual functions present, whoever holds them (`HostUse.free_vfs` subtracts).
+    ``link_mbps``: 0 = the link is down, None = not known; a port that is passed through has no link
+    the host could tell of, and shows the speed of its model.
+    ``unusable``: why no VM can get it in any way, else None.
+    """
+
+    address: PciAddress
+    kind: str
+    model: str | None
+    ids: PciIds
+    label: str | None
+    node: int | None
+    package: int | None
+    passthrough: bool
+    vgpu: bool
+    mode: GpuMode
+    framebuffer_mib: int | None
+    sriov_free_vfs: int
+    link_mbps: int | None
+    rdma: bool | None
+    unusable: str | None
+
+
+@dataclass(frozen=True)
+class HostUse:
+    """The cards of a host beside what standing VMs hold.
+
+    ``free``: whole cards that certainly nobody holds. ``held``: holdings whose card is known.
+    ``uncertain``: holdings whose card is not. ``vgpu_held``: profiles on each card. ``devices``: all.
+    """
+
+    free: tuple[AssignableDevice, ...]
+    held: Mapping[PciAddress, tuple[Holding, ...]]
+    uncertain: tuple[Holding, ...]
+    vgpu_held: Mapping[PciAddress, tuple[str, ...]]
+    devices: Mapping[PciAddress, AssignableDevice]
+
+    def not_held(self) -> tuple[AssignableDevice, ...]:
+        """Return whole cards nobody is known to hold; some may be held by an uncertain holder."""
+        return tuple(d for d in self.devices.values() if d.passthrough and d.address not in self.held)
+
+    def uncertain_count(self, addresses: Iterable[PciAddress], kind: str = PASSTHROUGH) -> int:
+        """Return how many of these cards uncertain holders may hold, at most."""
+        wanted = set(addresses)
+        holders = sum(1 for h in self.uncertain if h.kind == kind and not wanted.isdisjoint(h.candidates))
+        return min(holders, len(wanted))
+
+    def free_vfs(self, address: PciAddress) -> int:
+        """Return the virtual functions certainly free on a port."""
+        device = self.devices.get(address)
+        if device is None:
+            return 0
+        known = sum(1 for holding in self.held.get(address, ()) if holding.kind == VF)
+        maybe = sum(1 for h in self.uncertain if h.kind == VF and address in h.candidates)
+        return max(0, device.sriov_free_vfs - known - maybe)
+
+
+def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDevice, ...]:
+    """Return the GPUs and physical NIC ports of a host, by address."""
+    by_address = {device.address: device for device in host.pci_devices}
+    pnics = {pnic.address: pnic for pnic in host.pnics if pnic.address is not None}
+    found = []
+    kinds = [*((device, "gpu") for device in topology.gpus), *((d, "nic") for d in topology.nics)]
+    for placed, kind in sorted(kinds, key=lambda pair: pair[0].address):
+        device = by_address.get(placed.address)
+        if device is None:
+            continue
+        state, graphics, sriov = device.passthrough, device.graphics, device.sriov
+        active = state is not None and state.active
+        vgpu = graphics is not None and graphics.type == _SHARED_DIRECT
+        vfs = sriov.vf_present if sriov is not None and sriov.active else 0
+        pnic = pnics.get(device.address)
+        model = gpu_by_ids(device.ids) if kind == "gpu" else None
+        memory = model.memory_mib if model is not None else None
+        if memory is None and graphics is not None and graphics.memory_kib is not None:
+            memory = graphics.memory_kib // 1024
+        found.append(
+            AssignableDevice(
+                address=device.address,
+                kind=kind,
+                model=placed.model,
+                ids=device.ids,
+                label=(state.label or None) if state is not None else None,
+                node=placed.node,
+                package=placed.package,
+                passthrough=active,
+                vgpu=vgpu,
+                mode=graphics.mode if graphics is not None else GpuMode.NONE,
+                framebuffer_mib=memory,
+                sriov_free_vfs=vfs,
+                link_mbps=(pnic.link_mbps or 0) if pnic is not None else _nominal_mbps(device.ids),
+                rdma=pnic.rdma if pnic is not None and pnic.rdma is not None else _known_rdma(device.ids),
+                unusable=_why_unusable(host, device.address) if not (active or vgpu or vfs) else None,
+            )
+        )
+    return tuple(found)
+
+
+def _nominal_mbps(ids: PciIds) -> int | None:
+    model = next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
+    return model.mbps if model is not None else None
+
+
+def _known_rdma(ids: PciIds) -> bool | None:
+    model = next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
+    return model.rdma if model is not None else None
+
+
+def _why_unusable(host: Host, address: PciAddress) -> str:
+    """Say why a card that is neither active, nor vGPU, nor cut in functions goes to no VM."""
+    device = host.device(address)
+    state = device.passthrough if device is not None else None
+    if state is not None and state.enabled:
+        return "needs reboot: passthrough is enabled but not active yet"
+    if state is None or not state.capable:
+        return "not capable of passthrough"
+    if device is not None and device.graphics is not None and device.graphics.type != "direct":
+        return f"passthrough is not enabled (graphics type {device.graphics.type})"
+    return "passthrough is not enabled"
+
+
+def holdings_of_vm(vm: Vm, host: Host, topology: HostTopology) -> tuple[Holding, ...]:
+    """Return what a VM holds on its host, in the order of its devices.
+
+    A VM that does not run holds nothing, except what the host still says it holds (a claim that
+    outlives the VM's run keeps the card from others).
+    """
+    devices = assignable_devices(host, topology)
+    bindings = [binding for binding in host.bindings if binding.vm == vm.moid and binding.address is not None]
+    if not vm.is_on:
+        return _claims_told(vm.moid, host, bindings, devices)
+    resolver = _Resolver(vm, host, devices, bindings)
+    return tuple(holding for device in vm.devices for holding in resolver.holdings(device))
+
+
+def _claims_told(
+    vm: str, host: Host, bindings: Iterable[DeviceBinding], devices: tuple[AssignableDevice, ...]
+) -> tuple[Holding, ...]:
+    """Holdings the host asserts of a VM of which nothing else is known."""
+    found = [
+        Holding(vm, b.device_key, PASSTHROUGH, b.address, (), None, BoundBy.PLATFORM, None, True, None)
+        for b in bindings
+    ]
+    known = {holding.address for holding in found}
+    usable = {device.address for device in devices if device.vgpu}
+    for device in host.pci_devices:
+        graphics = device.graphics
+        if graphics is None or vm not in graphics.vms or device.address in known:
+            continue
+        kind = VGPU if device.address in usable else PASSTHROUGH
+        found.append(Holding(vm, None, kind, device.address, (), None, BoundBy.PLATFORM, None, True, None))
+    return tuple(sorted(found, key=lambda h: (str(h.address), h.device_key or 0)))
+
+
+class _Resolver:
+    """Finds the card of each device of one running VM."""
+
+    def __init__(
+        self,
+        vm: Vm,
+        host: Host,
+        devices: tuple[AssignableDevice, ...],
+        bindings: list[DeviceBinding],
+    ) -> None:
+        self.vm = vm
+        self.host = host
+        self.devices = devices
+        self.groups = {group.key: f"{group.key}:{group.name}" for group in vm.device_groups}
+        self.by_key = {b.device_key: b.address for b in bindings if b.device_key is not None}
+        self.unkeyed = [b.address for b in bindings if b.device_key is None and b.address is not None]
+        self.listed = [
+            device.address
+            for device in host.pci_devices
+            if device.graphics is not None and vm.moid in device.graphics.vms
+        ]
+        self.vgpu_count = sum(1 for device in vm.devices if isinstance(device.backing, VgpuBacking))
+        self.vgpu_profiles = {d.backing.profile for d in vm.devices if isinstance(d.backing, VgpuBacking)}
+        self.vgpus_seen = 0
+
+    def holdings(self, device: VmDevice) -> tuple[Holding, ...]:
+        backing = device.backing
+        group = self.groups.get(device.group_key) if device.group_key is not None else None
+        match backing:
+            case StaticBacking():
+                return (self._known(device, PASSTHROUGH, backing.address, BoundBy.STATIC, group),)
+            case DynamicBacking():
+                return (self._dynamic(device, backing, group),)
+            case VgpuBacking():
+                return (self._vgpu(device, backing, group),)
+            case SriovBacking():
+                return (self._function(device, backing.physical_function, group),)
+            case DvxBacking():
+                return (self._function(device, None, group),)
+            case _:
+                return ()
+
+    def _known(
+        self,
+        device: VmDevice,
+        kind: str,
+        address: PciAddress,
+        bound_by: BoundBy,
+        group: str | None,
+        *,
+        label: str | None = None,
+        profile: str | None = None,
+        certain: bool = True,
+    ) -> Holding:
+        vm = self.vm.moid
+        return Holding(vm, device.key, kind, address, (), profile, bound_by, label, certain, group)
+
+    def _bound_address(self, device: VmDevice, fits: Callable[[PciAddress], bool]) -> PciAddress | None:
+        """The address the host's bindings give for a device."""
+        address = self.by_key.get(device.key)
+        if address is not None:
+            return address
+        for candidate in self.unkeyed:
+            if fits(candidate):
+                self.unkeyed.remove(candidate)
+                return candidate
+        return None
+
+    def _dynamic(self, device: VmDevice, backing: DynamicBacking, group: str | None) -> Holding:
+        bound_by = BoundBy.LABEL if backing.label else BoundBy.PLATFORM
+        matching = tuple(
+            d.address
+            for d in self.devices
+            if d.passthrough and allowed_by(backing.allowed, d.ids) and _label_fits(backing.label, d.label)
+        )
+        address = self._bound_address(device, lambda candidate: candidate in matching)
+        if address is not None:
+            return self._known(device, PASSTHROUGH, address, bound_by, group, label=backing.label)
+        likely = _parse_on_host(backing.assigned_id, self.host)
+        if likely is not None:
+            return self._known(
+                device, PASSTHROUGH, likely, bound_by, group, label=backing.label, certain=False
+            )
+        if len(matching) == 1:
+            return self._known(device, PASSTHROUGH, matching[0], bound_by, group, label=backing.label)
+        return Holding(
+            self.vm.moid,
+            device.key,
+            PASSTHROUGH,
+            None,
+            matching,
+            None,
+            bound_by,
+            backing.label,
+            False,
+            group,
+        )
+
+    def _vgpu(self, device: VmDevice, backing: VgpuBacking, group: str | None) -> Holding:
+        index = self.vgpus_seen
+        self.vgpus_seen += 1
+        offering = tuple(d.address for d in self.devices if d.vgpu and offers(self.host, d, backing.profile))
+        address = self._bound_address(device, lambda candidate: candidate in offering)
+        if address is None and len(self.listed) == 1:
+            address = self.listed[0]
+        elif address is None and len(self.listed) == self.vgpu_count and len(self.vgpu_profiles) == 1:
+            # As many cards as vGPUs, all of one profile: one each, and which is which does not matter.
+            address = self.listed[index]
+        elif address is None and not self.listed and len(offering) == 1:
+            address = offering[0]
+        if address is not None:
+            return self._known(device, VGPU, address, BoundBy.PLATFORM, group, profile=backing.profile)
+        return Holding(
+            self.vm.moid,
+            device.key,
+            VGPU,
+            None,
+            tuple(self.listed) or offering,
+            backing.profile,
+            BoundBy.PLATFORM,
+            None,
+            False,
+            group,
+        )
+
+    def _function(self, device: VmDevice, port: PciAddress | None, group: str | None) -> Holding:
+        if port is not None:
+            return self._known(device, VF, port, BoundBy.STATIC, group)
+        ports = tuple(d.address for d in self.devices if d.sriov_free_vfs)
+        vm = self.vm.moid
+        return Holding(vm, device.key, VF, None, ports, None, BoundBy.PLATFORM, None, False, group)
+
+
+def allowed_by(allowed: tuple[AllowedDevice, ...], ids: PciIds) -> bool:
+    """Whether a card is one of a Dynamic backing's alternatives; an empty list allows none."""
+    return any(
+        (want.vendor, want.device) == (ids.vendor, ids.device)
+        and want.sub_vendor in (None, ids.sub_vendor)
+        and want.sub_device in (None, ids.sub_device)
+        for want in allowed
+    )
+
+
+def offers(host: Host, card: AssignableDevice, profile: str) -> bool:
+    """Whether a profile belongs to a card's model.
+
+    Where the host does not describe the profile, every vGPU card may be meant.
+    """
+    described = [p for p in host.vgpu_profiles if p.name == profile]
+    if not described:
+        return profile in host.vgpu_types
+    return any((p.vendor, p.device) == (card.ids.vendor, card.ids.device) for p in described)
+
+
+def _label_fits(wanted: str | None, has: str | None) -> bool:
+    return not wanted or wanted == has
+
+
+def _parse_on_host(text: str | None, host: Host) -> PciAddress | None:
+    """Read an opaque instance id as an address, if it is one of a device of the host."""
+    if not text:
+        return None
+    try:
+        address = PciAddress.parse(text)
+    except ValueError:
+        return None
+    return address if host.device(address) is not None else None
+
+
+def claims_at_power_on(vm: Vm, host: Host) -> tuple[Holding, ...]:
+    """Return the static cards a VM that is off will claim when it starts. They are free until then."""
+    if vm.is_on:
+        return ()
+    return tuple(
+        Holding(
+            vm.moid,
+            device.key,
+            PASSTHROUGH,
+            device.backing.address,
+            (),
+            None,
+            BoundBy.STATIC,
+            None,
+            True,
+            None,
+        )
+        for device in vm.devices
+        if isinstance(device.backing, StaticBacking) and host.device(device.backing.address) is not None
+    )
+
+
+def devices_of_host(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
+    """Return `assignable_devices` of a host, computed once a problem."""
+    found = problem.derive(_all_devices, host)
+    return found
+
+
+def _all_devices(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
+    return assignable_devices(problem.inventory.host_by_moid[host], problem.topologies[host])
+
+
+def vm_holdings(problem: Problem, vm: str) -> tuple[Holding, ...]:
+    """Return `holdings_of_vm` of a VM on the host it is registered on, computed once a problem."""
+    return problem.derive(_vm_holdings, vm)
+
+
+def _vm_holdings(problem: Problem, moid: str) -> tuple[Holding, ...]:
+    vm = problem.inventory.vm_by_moid[moid]
+    if vm.host is None or vm.host not in problem.topologies:
+        return ()
+    return holdings_of_vm(vm, problem.inventory.host_by_moid[vm.host], problem.topologies[vm.host])
+
+
+def host_use(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> HostUse:
+    """Say which cards of a host are left beside what the standing VMs hold.
+
+    Cards the host says are held by a VM that is not registered on it, or not readable, are held.
+    """
+    devices = devices_of_host(problem, host.moid)
+    holdings = [holding for vm in standing_vms for holding in vm_holdings(problem, vm.moid)]
+    holdings += problem.derive(_foreign_claims, host.moid)
+    held: dict[PciAddress, list[Holding]] = {}
+    uncertain = []
+    profiles: dict[PciAddress, list[str]] = {}
+    maybe: set[PciAddress] = set()
+    for holding in holdings:
+        if holding.address is None:
+            uncertain.append(holding)
+            maybe.update(holding.candidates)
+            continue
+        held.setdefault(holding.address, []).append(holding)
+        if holding.kind == VGPU and holding.profile is not None:
+            profiles.setdefault(holding.address, []).append(holding.profile)
+    free = tuple(d for d in devices if d.passthrough and d.address not in held and d.address not in maybe)
+    return HostUse(
+        free,
+        {address: tuple(items) for address, items in held.items()},
+        tuple(uncertain),
+        {address: tuple(items) for address, items in profiles.items()},
+        {device.address: device for device in devices},
+    )
+
+
+def _foreign_claims(problem: Problem, moid: str) -> tuple[Holding, ...]:
+    """Cards the host says are held by VMs that are not known to be on it."""
+    host = problem.inventory.host_by_moid[moid]
+    here = {vm.moid for vm in problem.inventory.vms_by_host.get(moid, ())}
+    named = {binding.vm for binding in host.bindings if binding.address is not None}
+    for device in host.pci_devices:
+        if device.graphics is not None:
+            named.update(device.graphics.vms)
+    found: list[Holding] = []
+    for vm in sorted(named - here):
+        bindings = [b for b in host.bindings if b.vm == vm and b.address is not None]
+        found.extend(_claims_told(vm, host, bindings, devices_of_host(problem, moid)))
+    return tuple(found)
