@@ -1,0 +1,101 @@
+"""A host's topology as JSON. The format is described in docs/topology.md and changes only by number."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from vplacer.topology.describe import DeviceLine, HostDescription
+
+FORMAT = "vplacer-topology"
+FORMAT_VERSION = 1
+
+
+def render_json(description: HostDescription) -> str:
+    """Return the document, ending in a newline. ``null`` = not known; it never stands for 0 or none."""
+    document = topology_document(description)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def topology_document(description: HostDescription) -> dict[str, Any]:
+    """Return the document as plain values."""
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "host": {
+            "moid": description.moid,
+            "name": description.name,
+            "hardware": description.hardware,
+            "packages": description.package_count,
+        },
+        "nodes": [
+            {
+                "id": node.id,
+                "package": node.package,
+                "cores": node.core_count,
+                "threads": list(node.thread_ids),
+                "memory_bytes": node.memory_bytes,
+                "devices": [str(address) for address in node.devices],
+            }
+            for node in description.nodes
+        ],
+        "node_relations": [
+            {"a": pair.a, "b": pair.b, "relation": str(pair.relation)} for pair in description.node_pairs
+        ],
+        "devices": [_device(line) for line in description.devices],
+        "relations": [
+            {
+                "a": pair.a,
+                "b": pair.b,
+                "pcie": str(pair.relation.pcie),
+                "numa": str(pair.relation.numa),
+                "nvlinks": pair.relation.nvlink,
+                "nearest": str(pair.nearest),
+                "word": pair.word,
+            }
+            for pair in description.pairs
+        ],
+        "board": description.board,
+        "device_groups": [
+            {
+                "name": offer.name,
+                "gpus": offer.gpu_count,
+                "nics": offer.nic_count,
+                "sets": None
+                if offer.sets is None
+                else [[str(address) for address in cards] for cards in offer.sets],
+                "why": offer.why,
+            }
+            for offer in description.device_groups
+        ],
+        "ownership_groups": [[str(address) for address in group] for group in description.ownership_groups],
+        "assumptions": list(description.assumptions),
+        "mismatches": list(description.mismatches),
+    }
+
+
+def _device(line: DeviceLine) -> dict[str, Any]:
+    place = line.place
+    return {
+        "label": line.label,
+        "address": str(place.address),
+        "ids": str(place.ids),
+        "kind": str(place.kind),
+        "name": line.name,
+        "model": place.model,
+        "node": place.node,
+        "package": place.package,
+        "cpu_nodes": list(place.cpu_nodes),
+        "locality_source": str(place.source),
+        "node_hint": place.node_hint,
+        "bridges": [str(bridge) for bridge in place.bridges],
+        "switches": [str(switch) for switch in place.switches],
+        "root_port": None if place.root is None else str(place.root),
+        "virtual_functions": [str(function) for function in place.functions],
+        "nvlinks": [{"to": link.label, "links": link.lanes} for link in line.links],
+        "nvlinks_unknown": list(line.open_links),
+        "passthrough": line.state,
+        "hardware_label": line.hardware_label,
+        "link_mbps": line.link_mbps,
+        "held_by": [{"vm": h.moid, "name": h.name, "how": h.how} for h in line.holders],
+    }
