@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vplacer.constraints.state import Problem
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import DeviceBinding, GpuMode, Host
-from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.nic_models import NIC_MODELS, NicModel
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vm import (
     AllowedDevice,
@@ -62,8 +62,9 @@ class Holding:
 class AssignableDevice:
     """A GPU or a physical NIC port, and how a VM may get it.
 
-    ``kind``: "gpu" | "nic". ``node`` and ``package``: where it sits, None = unknown. ``passthrough``:
-    usable as a whole now. ``vgpu``: the vendor's host driver has it (graphics type sharedDirect).
+    ``kind``: "gpu" | "nic". ``model``: canonical name of the GPU or NIC tables, None = not in them.
+    ``node`` and ``package``: where it sits, None = unknown. ``passthrough``: usable as a whole now.
+    ``vgpu``: the vendor's host driver has it (graphics type sharedDirect).
     ``sriov_free_vfs``: virtual functions present, whoever holds them (`HostUse.free_vfs` subtracts).
     ``link_mbps``: 0 = the link is down, None = not known; a port that is passed through has no link
     the host could tell of, and shows the speed of its model.
@@ -136,15 +137,16 @@ def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDe
         vgpu = graphics is not None and graphics.type == _SHARED_DIRECT
         vfs = sriov.vf_present if sriov is not None and sriov.active else 0
         pnic = pnics.get(device.address)
-        model = gpu_by_ids(device.ids) if kind == "gpu" else None
-        memory = model.memory_mib if model is not None else None
+        nic = _nic_model(device.ids) if kind == "nic" else None
+        gpu = gpu_by_ids(device.ids) if kind == "gpu" else None
+        memory = gpu.memory_mib if gpu is not None else None
         if memory is None and graphics is not None and graphics.memory_kib is not None:
             memory = graphics.memory_kib // 1024
         found.append(
             AssignableDevice(
                 address=device.address,
                 kind=kind,
-                model=placed.model,
+                model=nic.name if nic is not None else placed.model,
                 ids=device.ids,
                 label=(state.label or None) if state is not None else None,
                 node=placed.node,
@@ -154,22 +156,22 @@ def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDe
                 mode=graphics.mode if graphics is not None else GpuMode.NONE,
                 framebuffer_mib=memory,
                 sriov_free_vfs=vfs,
-                link_mbps=(pnic.link_mbps or 0) if pnic is not None else _nominal_mbps(device.ids),
-                rdma=pnic.rdma if pnic is not None and pnic.rdma is not None else _known_rdma(device.ids),
+                link_mbps=(pnic.link_mbps or 0)
+                if pnic is not None
+                else (nic.mbps if nic is not None else None),
+                rdma=(
+                    pnic.rdma
+                    if pnic is not None and pnic.rdma is not None
+                    else (nic.rdma if nic is not None else None)
+                ),
                 unusable=_why_unusable(host, device.address) if not (active or vgpu or vfs) else None,
             )
         )
     return tuple(found)
 
 
-def _nominal_mbps(ids: PciIds) -> int | None:
-    model = next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
-    return model.mbps if model is not None else None
-
-
-def _known_rdma(ids: PciIds) -> bool | None:
-    model = next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
-    return model.rdma if model is not None else None
+def _nic_model(ids: PciIds) -> NicModel | None:
+    return next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
 
 
 def _why_unusable(host: Host, address: PciAddress) -> str:
