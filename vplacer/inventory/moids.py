@@ -1,0 +1,15 @@
+"""The order of managed object ids: by type, then by number, so that host-9 comes before host-10."""
+
+from __future__ import annotations
+
+import re
+
+_MOID_RE = re.compile(r"^(.*?)(\d+)$")
+
+
+def moid_order(moid: str) -> tuple[str, int, str]:
+    """Return the sort key of a managed object id; any other text sorts by itself."""
+    match = _MOID_RE.match(moid)
+    if match is None:
+        return (moid, -1, moid)
+    return (match[1], int(match[2]), moid)

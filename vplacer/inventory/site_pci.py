@@ -1,0 +1,519 @@
+"""Turns the device lines of a host kind into a PCI tree: root ports, switches, cards, virtual functions.
+
+Addresses are given out as firmware does it: each NUMA node owns an equal part of the 256 buses, each root
+bus starts at the next free bus of its node's part, and bridges are numbered depth first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from vplacer.inventory.gpu_models import GpuModel, gpu_by_name, gpu_candidates
+from vplacer.inventory.host import Passthrough, PciDevice, Sriov
+from vplacer.inventory.nic_models import NIC_MODELS, NicModel, nic_by_name
+from vplacer.inventory.pci import PciAddress, PciIds
+from vplacer.inventory.yaml_marks import Document, Pointer
+
+_CLASS_NAMES: Final = {
+    0x0108: "Non-Volatile memory controller",
+    0x0200: "Ethernet controller",
+    0x0207: "Infiniband controller",
+    0x0300: "VGA compatible controller",
+    0x0302: "3D controller",
+    0x0380: "Display controller",
+    0x0604: "PCI bridge",
+    0x0680: "Bridge",
+    0x1200: "Processing accelerators",
+}
+_ROOT_PORTS: Final = {
+    "intel": (PciIds(0x8086, 0x2030), "Intel Corporation", "Sky Lake-E PCI Express Root Port A"),
+    "amd": (PciIds(0x1022, 0x1483), "Advanced Micro Devices, Inc. [AMD]", "Starship/Matisse GPP Bridge"),
+}
+_SWITCH: Final = (PciIds(0x1000, 0xC030), "Broadcom / LSI", "PEX890xx PCIe Gen 5 Switch")
+_NVSWITCHES: Final = {
+    "A100": (PciIds(0x10DE, 0x1AF1), "GA100 [A100 NVSwitch]"),
+    "H100": (PciIds(0x10DE, 0x22A3), "GH100 [H100 NVSwitch]"),
+}
+_KINDS: Final = ("gpu", "nic", "nvswitch", "storage", "pci")
+_NO_PASSTHROUGH: Final = Passthrough(capable=False, enabled=False, active=False)
+
+
+@dataclass
+class Card:
+    """One card of a host kind while its tree is built."""
+
+    name: str
+    kind: str
+    pointer: Pointer
+    raw: dict[str, Any]
+    ids: PciIds
+    class_id: int
+    vendor_name: str
+    device_name: str
+    node: int | None
+    gpu: GpuModel | None = None
+    nic: NicModel | None = None
+    address: PciAddress | None = None
+    parent: PciAddress | None = None
+
+    @property
+    def placed(self) -> PciAddress:
+        """The address, once the tree is built."""
+        assert self.address is not None
+        return self.address
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the switches above it, outermost first."""
+        switch = self.raw.get("switch")
+        return tuple(str(switch).split("/")) if switch else ()
+
+
+@dataclass(frozen=True)
+class PciTree:
+    """The PCI devices of a host kind, and its cards in the order of the file."""
+
+    devices: tuple[PciDevice, ...]
+    cards: tuple[Card, ...]
+    node_devices: dict[int, tuple[PciAddress, ...]]
+
+    def card(self, name: str) -> Card | None:
+        """Return the card of a name."""
+        return next((card for card in self.cards if card.name == name), None)
+
+
+def build_tree(
+    document: Document,
+    pointer: Pointer,
+    raw: list[dict[str, Any]],
+    *,
+    nodes: int,
+    cpu_vendor: str,
+    vgpu: bool,
+) -> PciTree:
+    """Build the PCI tree of a host kind.
+
+    Args:
+        document: the file, for errors.
+        pointer: where the list of devices stands in it.
+        raw: the validated device lines.
+        nodes: number of NUMA nodes.
+        cpu_vendor: "intel" or "amd": which root ports to show.
+        vgpu: whether the host carries the vGPU driver (its GPUs are then not passed through).
+
+    Raises:
+        FileFormatError: unknown model, node or name, a switch on two nodes, an address taken twice.
+    """
+    cards = _expand(document, pointer, raw, nodes)
+    return _TreeBuilder(document, cards, nodes, cpu_vendor, vgpu).build()
+
+
+def _expand(document: Document, pointer: Pointer, raw: list[dict[str, Any]], nodes: int) -> list[Card]:
+    cards: list[Card] = []
+    counters = dict.fromkeys(_KINDS, 0)
+    seen: set[str] = set()
+    for index, line in enumerate(raw):
+        place = (*pointer, index)
+        kinds = [kind for kind in _KINDS if kind in line]
+        if len(kinds) != 1:
+            raise document.error(place, f"a device is exactly one of {', '.join(_KINDS)}")
+        kind = kinds[0]
+        count = int(line.get("count", 1))
+        if count > 1 and "address" in line:
+            raise document.error((*place, "address"), "one address cannot serve several devices")
+        for number in range(count):
+            name = _card_name(line, kind, counters, number, count)
+            if name in seen:
+                raise document.error((*place, "name"), f"two devices are called '{name}'")
+            seen.add(name)
+            cards.append(_card(document, place, line, kind, name, nodes))
+    return cards
+
+
+def _card_name(line: dict[str, Any], kind: str, counters: dict[str, int], number: int, count: int) -> str:
+    if "name" in line:
+        return f"{line['name']}{number}" if count > 1 else str(line["name"])
+    counters[kind] += 1
+    return f"{kind}{counters[kind] - 1}"
+
+
+def _card(document: Document, place: Pointer, line: dict[str, Any], kind: str, name: str, nodes: int) -> Card:
+    node = _card_node(document, place, line, nodes)
+    if kind == "gpu":
+        gpu = find_gpu(document, (*place, "gpu"), str(line["gpu"]))
+        return Card(
+            name,
+            kind,
+            place,
+            line,
+            gpu.ids,
+            gpu.class_id,
+            gpu.vendor_name,
+            gpu.device_name,
+            node,
+            gpu=gpu,
+        )
+    if kind == "nic":
+        nic = find_nic(document, (*place, "nic"), str(line["nic"]))
+        return Card(
+            name,
+            kind,
+            place,
+            line,
+            nic.ids,
+            nic.class_id,
+            nic.vendor_name,
+            nic.device_name,
+            node,
+            nic=nic,
+        )
+    if kind == "nvswitch":
+        model = _NVSWITCHES.get(str(line["nvswitch"]).upper())
+        if model is None:
+            raise document.error(
+                (*place, "nvswitch"), f"no such NVSwitch: {', '.join(_NVSWITCHES)} are known"
+            )
+        return Card(name, kind, place, line, model[0], 0x0680, "NVIDIA Corporation", model[1], node)
+    if kind == "storage":
+        if line["storage"] != "nvme":
+            raise document.error((*place, "storage"), "no such storage controller: nvme is known")
+        return Card(
+            name,
+            kind,
+            place,
+            line,
+            PciIds(0x144D, 0xA824),
+            0x0108,
+            "Samsung Electronics Co Ltd",
+            "NVMe SSD Controller PM173X",
+            node,
+        )
+    other = line["pci"]
+    parts = [int(part, 16) for part in str(other["ids"]).split(":")]
+    return Card(
+        name,
+        kind,
+        place,
+        line,
+        PciIds(*parts),
+        int(other["class"]),
+        str(other.get("vendor_name", "")),
+        str(other.get("device_name", "")),
+        node,
+    )
+
+
+def _card_node(document: Document, place: Pointer, line: dict[str, Any], nodes: int) -> int | None:
+    node = line.get("node")
+    if node is None:
+        if nodes == 1:
+            return 0
+        raise document.error(place, f"the key 'node' is missing: this host has {nodes} nodes")
+    if node == "unknown":
+        return None
+    if int(node) >= nodes:
+        raise document.error((*place, "node"), f"there is no node {node}: this host has {nodes}, from 0")
+    return int(node)
+
+
+def find_gpu(document: Document, place: Pointer, name: str) -> GpuModel:
+    """Return the GPU model of a name, or raise an error at its place that names candidates."""
+    model = gpu_by_name(name)
+    if model is None:
+        close = gpu_candidates(name)
+        hint = (
+            f"did you mean {', '.join(close)}?" if close else "give its ids: pci: {ids: ..., class: 0x0302}"
+        )
+        raise document.error(place, f"no GPU model is called '{name}'", hint=hint)
+    return model
+
+
+def find_nic(document: Document, place: Pointer, name: str) -> NicModel:
+    """Return the NIC model of a name, or raise an error at its place."""
+    model = nic_by_name(name)
+    if model is None:
+        known = ", ".join(nic.name for nic in NIC_MODELS)
+        raise document.error(place, f"no NIC model is called '{name}'", hint=f"known: {known}")
+    return model
+
+
+@dataclass
+class _Bridge:
+    """A switch while the tree is built."""
+
+    children: dict[str, _Bridge] = field(default_factory=dict)
+    cards: list[Card] = field(default_factory=list)
+
+
+@dataclass
+class _Top:
+    """What hangs on one root port: a switch, or one card."""
+
+    root: str
+    segment: int
+    node: int
+    bridge: _Bridge | None
+    card: Card | None
+    pointer: Pointer
+
+
+class _TreeBuilder:
+    def __init__(
+        self, document: Document, cards: list[Card], nodes: int, cpu_vendor: str, vgpu: bool
+    ) -> None:
+        self.document = document
+        self.cards = cards
+        self.nodes = nodes
+        self.cpu_vendor = cpu_vendor
+        self.vgpu = vgpu
+        self.devices: dict[PciAddress, PciDevice] = {}
+        self.next_bus: dict[tuple[int, int], int] = {}
+        self.fixed = {
+            PciAddress.parse(str(card.raw["address"])).bus_key for card in cards if "address" in card.raw
+        }
+        self.node_devices: dict[int, list[PciAddress]] = {}
+
+    def build(self) -> PciTree:
+        self._onboard()
+        roots: dict[tuple[str, int], list[_Top]] = {}
+        for top in self._tops():
+            roots.setdefault((top.root, top.segment), []).append(top)
+        for tops in roots.values():
+            self._root(tops)
+        self._finish_cards()
+        ordered = tuple(self.devices[address] for address in sorted(self.devices))
+        listed = {node: tuple(sorted(found)) for node, found in sorted(self.node_devices.items())}
+        return PciTree(ordered, tuple(self.cards), listed)
+
+    def _onboard(self) -> None:
+        """The management controller's VGA: every server has one, and it is no GPU."""
+        port = PciAddress(0, 0, 0x1C, 0)
+        bridge = PciAddress(0, 1, 0, 0)
+        vga = PciAddress(0, 2, 0, 0)
+        self._put(port, *_ROOT_PORTS[self.cpu_vendor], 0x0604, None)
+        self._put(
+            bridge,
+            PciIds(0x1A03, 0x1150),
+            "ASPEED Technology, Inc.",
+            "AST1150 PCI-to-PCI Bridge",
+            0x0604,
+            port,
+        )
+        ids = PciIds(0x1A03, 0x2000)
+        self._put(vga, ids, "ASPEED Technology, Inc.", "ASPEED Graphics Family", 0x0300, bridge)
+        self.node_devices.setdefault(0, []).append(vga)
+        self.next_bus[(0, 0)] = 3
+
+    def _tops(self) -> list[_Top]:
+        """Group the cards by what hangs on a root port, in the order of the file."""
+        tops: dict[str, _Top] = {}
+        for card in self.cards:
+            node = card.node
+            if node is None:
+                node = int(card.raw.get("overlay_node", 0))
+            segment = int(card.raw.get("segment", 0))
+            key = f"switch {card.path[0]}" if card.path else f"card {card.name}"
+            root = f"root {card.raw['root']}" if "root" in card.raw else key
+            top = tops.get(key)
+            if top is None:
+                bridge = _Bridge() if card.path else None
+                top = _Top(root, segment, node, bridge, None if card.path else card, card.pointer)
+                tops[key] = top
+            if card.path:
+                self._same_place(card, top, node, segment)
+                if "root" in card.raw and top.root == key:
+                    top.root = root
+                bridge = top.bridge
+                assert bridge is not None
+                for name in card.path[1:]:
+                    bridge = bridge.children.setdefault(name, _Bridge())
+                bridge.cards.append(card)
+        return list(tops.values())
+
+    def _same_place(self, card: Card, top: _Top, node: int, segment: int) -> None:
+        if top.segment != segment:
+            raise self.document.error(
+                (*card.pointer, "segment"),
+                f"switch '{card.path[0]}' is already in segment {top.segment}",
+            )
+        if card.node is not None and top.node != node:
+            raise self.document.error(
+                (*card.pointer, "node"),
+                f"switch '{card.path[0]}' already hangs on node {top.node}, not {node}",
+            )
+
+    def _root(self, tops: list[_Top]) -> None:
+        first = tops[0]
+        for top in tops[1:]:
+            if top.node != first.node:
+                raise self.document.error(
+                    (*top.pointer, "root"), f"root bus '{top.root[5:]}' already hangs on node {first.node}"
+                )
+        root_bus = self._take_bus(first)
+        for index, top in enumerate(tops):
+            if index >= 31:
+                raise self.document.error((*top.pointer, "root"), "a root bus has at most 31 root ports")
+            port = PciAddress(first.segment, root_bus, index + 1, 0)
+            self._put(port, *_ROOT_PORTS[self.cpu_vendor], 0x0604, None)
+            if top.bridge is not None:
+                self._switch(top, top.bridge, port)
+            elif top.card is not None:
+                self._place(top, top.card, port)
+
+    def _switch(self, top: _Top, bridge: _Bridge, above: PciAddress) -> None:
+        upstream = PciAddress(top.segment, self._take_bus(top), 0, 0)
+        self._put(upstream, *_SWITCH, 0x0604, above)
+        inner = self._take_bus(top)
+        slot = 0
+        for card in bridge.cards:
+            port = self._switch_port(top, inner, slot, upstream)
+            self._place(top, card, port)
+            slot += 1
+        for child in bridge.children.values():
+            port = self._switch_port(top, inner, slot, upstream)
+            self._switch(top, child, port)
+            slot += 1
+
+    def _switch_port(self, top: _Top, bus: int, slot: int, upstream: PciAddress) -> PciAddress:
+        if slot > 0x1F:
+            raise self.document.error(top.pointer, "a switch has at most 32 ports")
+        port = PciAddress(top.segment, bus, slot, 0)
+        self._put(port, *_SWITCH, 0x0604, upstream)
+        return port
+
+    def _place(self, top: _Top, card: Card, parent: PciAddress) -> None:
+        card.parent = parent
+        if "address" in card.raw:
+            card.address = PciAddress.parse(str(card.raw["address"]))
+        else:
+            card.address = PciAddress(top.segment, self._take_bus(top), 0, 0)
+
+    def _take_bus(self, top: _Top) -> int:
+        """Return the next free bus of the node's part of the segment."""
+        key = (top.segment, top.node)
+        bus = self.next_bus.get(key, top.node * 256 // self.nodes)
+        while (top.segment, bus) in self.fixed:
+            bus += 1
+        if bus >= (top.node + 1) * 256 // self.nodes:
+            raise self.document.error(
+                top.pointer,
+                f"no PCI bus is left for node {top.node} in segment {top.segment:04x}",
+                hint="give some of its devices another segment",
+            )
+        self.next_bus[key] = bus + 1
+        return bus
+
+    def _finish_cards(self) -> None:
+        names = {card.name: card for card in self.cards}
+        for card in self.cards:
+            address = card.placed
+            if address in self.devices:
+                raise self.document.error(
+                    (*card.pointer, "address"), f"{address} is already taken on this host"
+                )
+            passthrough = self._passthrough(card, names)
+            self._put(
+                address,
+                card.ids,
+                card.vendor_name,
+                card.device_name,
+                card.class_id,
+                card.parent,
+                passthrough=passthrough,
+                sriov=_sriov(card),
+                slot=card.raw.get("slot"),
+            )
+            functions = [address, *self._virtual_functions(card)]
+            if card.node is not None:
+                self.node_devices.setdefault(card.node, []).extend(functions)
+
+    def _passthrough(self, card: Card, names: dict[str, Card]) -> Passthrough:
+        default = "active" if card.kind == "gpu" and not self.vgpu else "capable"
+        state = str(card.raw.get("passthrough", default))
+        dependent = card.placed
+        if "dependent" in card.raw:
+            other = names.get(str(card.raw["dependent"]))
+            if other is None:
+                raise self.document.error(
+                    (*card.pointer, "dependent"), f"no device is called '{card.raw['dependent']}'"
+                )
+            dependent = other.placed
+        label = card.raw.get("label")
+        if label is not None:
+            if "{node}" in label and card.node is None:
+                raise self.document.error((*card.pointer, "label"), "the node of this device is unknown")
+            label = str(label).replace("{node}", str(card.node))
+        return Passthrough(
+            capable=state != "none",
+            enabled=state in ("active", "enabled"),
+            active=state == "active",
+            label=label,
+            dependent=dependent if state != "none" else None,
+        )
+
+    def _virtual_functions(self, card: Card) -> list[PciAddress]:
+        """Show a NIC's virtual functions as vSphere does: devices of their own, after the physical one."""
+        count = int(card.raw.get("vfs", 0))
+        if not count:
+            return []
+        nic = card.nic
+        if nic is None or nic.vf_device is None or count > nic.vf_max:
+            most = nic.vf_max if nic else 0
+            raise self.document.error((*card.pointer, "vfs"), f"this device has at most {most}")
+        physical = card.placed
+        found = []
+        for number in range(1, count + 1):
+            function = physical.device * 8 + physical.function + number
+            address = PciAddress(physical.segment, physical.bus, function // 8, function % 8)
+            if address in self.devices:
+                raise self.document.error((*card.pointer, "vfs"), f"{address} is already taken")
+            ids = PciIds(nic.vendor, nic.vf_device)
+            name = f"{nic.device_name} Virtual Function"
+            passthrough = Passthrough(capable=True, enabled=True, active=True, dependent=address)
+            self._put(address, ids, nic.vendor_name, name, nic.class_id, card.parent, passthrough=passthrough)
+            found.append(address)
+        return found
+
+    def _put(
+        self,
+        address: PciAddress,
+        ids: PciIds,
+        vendor_name: str,
+        device_name: str,
+        class_id: int,
+        parent: PciAddress | None,
+        *,
+        passthrough: Passthrough = _NO_PASSTHROUGH,
+        sriov: Sriov | None = None,
+        slot: int | None = None,
+    ) -> None:
+        if address in self.devices:
+            raise self.document.error((), f"{address} is taken twice on one host")
+        self.devices[address] = PciDevice(
+            address=address,
+            # The API always gives subsystem ids.
+            ids=ids if ids.sub_vendor is not None else PciIds(ids.vendor, ids.device, ids.vendor, ids.device),
+            class_id=class_id,
+            vendor_name=vendor_name,
+            device_name=device_name,
+            parent_bridge=parent,
+            class_name=_CLASS_NAMES.get(class_id),
+            physical_slot=slot,
+            passthrough=passthrough,
+            sriov=sriov,
+        )
+
+
+def _sriov(card: Card) -> Sriov | None:
+    if card.nic is None:
+        return None
+    present = int(card.raw.get("vfs", 0))
+    return Sriov(
+        capable=card.nic.vf_device is not None,
+        enabled=present > 0,
+        active=present > 0,
+        vf_requested=present,
+        vf_present=present,
+        vf_max=card.nic.vf_max,
+    )
