@@ -83,8 +83,15 @@ def property_info(cls: Class, name: str) -> Info | None:
 
 @_kept
 def properties(cls: Class, version: str) -> tuple[Info, ...]:
-    """List the properties that a class has in a version, base classes first."""
-    return tuple(i for i in cls._GetPropertyList() if is_version(version, i.version))
+    """List the properties that a class has in a version, base classes first.
+
+    ``dynamicType`` and ``dynamicProperty``, reserved in every data object and never set, are left out.
+    """
+    return tuple(
+        i
+        for i in cls._GetPropertyList()
+        if is_version(version, i.version) and i.name not in ("dynamicType", "dynamicProperty")
+    )
 
 
 def method_info(namespace: str, name: str) -> Info | None:

@@ -1,0 +1,27 @@
+"""The methods served, one decorated function each."""
+
+from __future__ import annotations
+
+from vplacer.lab.soap.methods import (
+    authorization,
+    collector,
+    environment,
+    hardware,
+    search,
+    service,
+    session,
+    view,
+)
+from vplacer.lab.soap.methods.table import MethodTable
+
+ALL = MethodTable.merged(
+    authorization.TABLE,
+    collector.TABLE,
+    environment.TABLE,
+    hardware.TABLE,
+    search.TABLE,
+    service.TABLE,
+    session.TABLE,
+    view.TABLE,
+)
+"""Every method the simulated vCenter answers."""
