@@ -11,7 +11,6 @@ from vplacer.errors import LoginFailed, PermissionMissing, VSphereError, VSphere
 from vplacer.vsphere.raw import Data, MoRef
 
 _MAX_DEPTH = 8
-LOGIN_FAULTS = ("InvalidLogin", "NoPermission", "PasswordExpired", "InvalidLocale")
 
 
 def is_session_end(fault: Data) -> bool:
@@ -99,6 +98,13 @@ def to_login_error(fault: Data, message: str, *, host: str, user: str, password_
         password_from: where the password came from, never the password.
     """
     fault = inner_fault(fault)
+    if fault.is_a("PasswordExpired"):
+        return LoginFailed(
+            f"the password of '{user}' has expired",
+            obj=host,
+            why=quoted(fault, message),
+            hint="change it in the vSphere Client, then here",
+        )
     if fault.is_a("InvalidLogin"):
         return LoginFailed(
             f"the user name or the password of '{user}' was not accepted",
@@ -113,6 +119,4 @@ def to_login_error(fault: Data, message: str, *, host: str, user: str, password_
             why=quoted(fault, message),
             hint="give the account a role on the vCenter, Read-only at least",
         )
-    if fault.type in LOGIN_FAULTS:
-        return LoginFailed(f"'{user}' could not log in", obj=host, why=describe(fault, message))
     return to_error(fault, message, what="the login failed", obj=host)
