@@ -1,0 +1,65 @@
+"""The affinity mode of a VM that does not state one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.vcenter import Inventory
+from vplacer.request.demand import AffinityMode, GpuAsk, NicAsk
+from vplacer.topology.host_topology import HostTopology
+from vplacer.topology.labels import LabelledDevice, labelled_devices, portable_nodes
+
+
+class ModeChooser:
+    """Knows the portable labels of every cluster."""
+
+    def __init__(self, inventory: Inventory, topologies: Mapping[str, HostTopology]) -> None:
+        self.inventory = inventory
+        self.topologies = topologies
+        self.portable: dict[str, tuple[LabelledDevice, ...]] = {}
+        self.cards: dict[str, set[tuple[DeviceKind, str | None, str]]] = {}
+        for cluster in inventory.clusters:
+            devices = labelled_devices(inventory, topologies, cluster.moid)
+            nodes = portable_nodes(devices)
+            self.portable[cluster.moid] = tuple(device for device in devices if device.label in nodes)
+            self.cards[cluster.moid] = {
+                (device.kind, device.model, str(device.ids))
+                for host in inventory.hosts
+                if host.cluster == cluster.moid and host.moid in topologies
+                for device in topologies[host.moid].devices
+            }
+
+    def default(
+        self, gpus: tuple[GpuAsk, ...], nics: tuple[NicAsk, ...], clusters: Iterable[str]
+    ) -> AffinityMode:
+        """Return label where portable labels can serve every ask in every cluster that has the cards.
+
+        ``clusters`` empty = all. vGPUs and device groups take no label, so such a VM gets hint; so does
+        one without devices. NICs count only for VMs without GPUs: beside a GPU they follow it.
+        """
+        wanted = set(clusters) or {cluster.moid for cluster in self.inventory.clusters}
+        if any(ask.profile or ask.group for ask in gpus):
+            return AffinityMode.HINT
+        asks = [(DeviceKind.GPU, ask.model, ask.label) for ask in gpus]
+        if not asks:
+            asks = [(DeviceKind.NIC, ask.model, ask.label) for ask in nics if ask.kind == "passthrough"]
+        if not asks:
+            return AffinityMode.HINT
+        having = [
+            c for c in sorted(wanted) if c in self.cards and all(self._has(c, k, m) for k, m, _ in asks)
+        ]
+        if having and all(self._served(c, *ask) for c in having for ask in asks):
+            return AffinityMode.LABEL
+        return AffinityMode.HINT
+
+    def _has(self, cluster: str, kind: DeviceKind, model: str | None) -> bool:
+        return any(kind is k and model in (None, name, ids) for k, name, ids in self.cards[cluster])
+
+    def _served(self, cluster: str, kind: DeviceKind, model: str | None, label: str | None) -> bool:
+        return any(
+            device.kind is kind
+            and model in (None, device.model, device.ids)
+            and label in (None, device.label)
+            for device in self.portable[cluster]
+        )

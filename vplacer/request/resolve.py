@@ -1,0 +1,122 @@
+"""Matches a request with an inventory: every name to a managed object id, every default filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.vm import Vm
+from vplacer.inventory.yaml_marks import Pointer
+from vplacer.request.canonical import request_sha256
+from vplacer.request.complaints import Complaints
+from vplacer.request.demand import Demand, Gang, LeftAlone, RequestOptions, ResolvedRequest
+from vplacer.request.demands import DemandMaker
+from vplacer.request.file import RequestFile
+from vplacer.request.lookup import Lookup
+from vplacer.request.rules import RuleMaker, joined, touching, vcenter_rules
+from vplacer.request.select import Selection
+from vplacer.topology.host_topology import HostTopology
+
+OwnerReason = Callable[[Vm], str | None]
+
+LINK_UP_MBPS = 1
+"""The speed asked of a gang's NICs where the request states none: any, so that the link is up."""
+
+
+def nobody(_vm: Vm) -> str | None:
+    """Say of no VM that somebody else owns it."""
+    return None
+
+
+def resolve(
+    request: RequestFile,
+    inventory: Inventory,
+    topologies: Mapping[str, HostTopology],
+    *,
+    owner_reason: OwnerReason = nobody,
+    include_managed: frozenset[str] = frozenset(),
+) -> ResolvedRequest:
+    """Match a request with one inventory.
+
+    Args:
+        request: the loaded file.
+        inventory: what vCenter said.
+        topologies: topology by host moid.
+        owner_reason: why a VM must be left alone (somebody owns it, or it is busy), or None.
+        include_managed: names or moids of VMs to change in spite of that reason.
+
+    Raises:
+        UnknownObjectError, AmbiguousObjectError, FileFormatError: after the first fault; the text lists all.
+    """
+    complaints = Complaints(request)
+    lookup = Lookup(inventory, complaints)
+    targets = Selection(inventory, lookup, complaints).targets(request.entries)
+    maker = DemandMaker(inventory, topologies, lookup, complaints, owner_reason, include_managed)
+    demands: list[Demand] = []
+    left_alone: list[LeftAlone] = []
+    for target in targets:
+        made = maker.make(target)
+        if isinstance(made, LeftAlone):
+            left_alone.append(made)
+        elif made is not None:
+            demands.append(made)
+    members = RuleMaker(inventory, lookup, complaints, tuple(demands), tuple(left_alone))
+    rules = members.rules(request.rules)
+    gangs = members.gangs(request.gangs)
+    options = _options(request, lookup)
+    complaints.raise_all()
+    with_links = _with_links_up(demands, gangs)
+    bound = joined(replace(rules, gangs=gangs), vcenter_rules(inventory))
+    return ResolvedRequest(
+        demands=with_links,
+        rules=touching(bound, with_links),
+        options=options,
+        left_alone=tuple(left_alone),
+        notes=request.notes + maker.notes(),
+        sha256=request_sha256(request.data),
+        source=request.document.path,
+    )
+
+
+def _options(request: RequestFile, lookup: Lookup) -> RequestOptions:
+    spec = request.options
+    return RequestOptions(
+        cpu_overcommit=_by_cluster(spec.cpu_overcommit, ("cpu_overcommit",), lookup),
+        memory_overcommit=_by_cluster(spec.memory_overcommit, ("memory_overcommit",), lookup),
+        memory_margin_percent=spec.memory_margin_percent,
+        headroom_hosts=spec.headroom_hosts,
+        partial=spec.partial,
+        hosts_goal=spec.hosts_goal,
+    )
+
+
+def _by_cluster(
+    table: tuple[tuple[str, float], ...], pointer: Pointer, lookup: Lookup
+) -> tuple[tuple[str, float], ...]:
+    found: dict[str, float] = {}
+    for name, ratio in table:
+        moids = lookup.find_clusters((*pointer, name), [name]) if name else ("",)
+        for moid in moids:
+            if moid in found:
+                cluster = lookup.inventory.cluster_by_moid[moid].name
+                lookup.complaints.wrong((*pointer, name), f"the cluster '{cluster}' has a number already")
+            found[moid] = ratio
+    return tuple(sorted(found.items()))
+
+
+def _with_links_up(demands: list[Demand], gangs: tuple[Gang, ...]) -> tuple[Demand, ...]:
+    """Ask of gang members' NICs that the link is up: a gang that cannot talk is no gang."""
+    members = {vm for gang in gangs for vm in gang.vms}
+    return tuple(
+        demand
+        if demand.id not in members
+        else replace(
+            demand,
+            nics=tuple(
+                nic if nic.min_speed_mbps is not None else replace(nic, min_speed_mbps=LINK_UP_MBPS)
+                for nic in demand.nics
+            ),
+        )
+        for demand in demands
+    )

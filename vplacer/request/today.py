@@ -1,0 +1,127 @@
+"""What an existing VM holds today, as asks: the request's default where it says nothing of devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from vplacer.inventory.device_kind import DeviceKind, device_kind
+from vplacer.inventory.gpu_models import gpu_by_ids
+from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.pci import PciIds
+from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.vm import (
+    DvxBacking,
+    DynamicBacking,
+    SriovBacking,
+    StaticBacking,
+    UnknownBacking,
+    VgpuBacking,
+    Vm,
+)
+from vplacer.request.asks import nic_model_name
+from vplacer.request.demand import GpuAsk, NicAsk, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class TodaysDevices:
+    """The devices of a VM as asks, by kind.
+
+    ``others``: devices that no ask can express (Enhanced DirectPath, NVMe, unknown types); they stay as
+    they are and keep the VM on its host. ``static``: addresses of static DirectPath devices.
+    """
+
+    gpus: tuple[GpuAsk, ...]
+    nics: tuple[NicAsk, ...]
+    others: tuple[str, ...]
+    static: tuple[str, ...]
+
+
+class DeviceReader:
+    """Reads devices of VMs of one inventory."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self.kinds: dict[tuple[int, int], DeviceKind] = {}
+        for host in inventory.hosts:
+            for device in host.pci_devices:
+                self.kinds.setdefault((device.ids.vendor, device.ids.device), device_kind(device))
+
+    def read(self, vm: Vm, policy: Policy) -> TodaysDevices:
+        """Return what a VM or template holds, equal devices counted together, in order of first mention."""
+        gpus: Counter[GpuAsk] = Counter()
+        nics: Counter[NicAsk] = Counter()
+        others: list[str] = []
+        static: list[str] = []
+        for group in vm.device_groups:
+            gpus[GpuAsk(1, group=group.name, policy=policy)] += 1
+        for device in vm.devices:
+            if device.group_key is not None:
+                continue
+            match device.backing:
+                case VgpuBacking(profile=profile):
+                    gpus[GpuAsk(1, profile=profile, policy=policy)] += 1
+                case SriovBacking(network=network):
+                    nics[NicAsk(1, kind="sriov", network=network, policy=policy)] += 1
+                case StaticBacking() as backing:
+                    static.append(str(backing.address))
+                    self._count(self._static_ids(vm, backing), None, policy, gpus, nics, others)
+                case DynamicBacking() as backing:
+                    self._count(_dynamic_ids(backing), backing.label, policy, gpus, nics, others)
+                case DvxBacking(device_class=name):
+                    others.append(f"Enhanced DirectPath I/O device of class {name}")
+                case UnknownBacking(type_name=name):
+                    others.append(f"device of the unknown type {name}")
+                case _:
+                    pass
+        return TodaysDevices(
+            gpus=tuple(replace(ask, count=count) for ask, count in gpus.items()),
+            nics=tuple(replace(ask, count=count) for ask, count in nics.items()),
+            others=tuple(others),
+            static=tuple(static),
+        )
+
+    def _count(
+        self,
+        ids: PciIds | None,
+        label: str | None,
+        policy: Policy,
+        gpus: Counter[GpuAsk],
+        nics: Counter[NicAsk],
+        others: list[str],
+    ) -> None:
+        kind = self._kind(ids)
+        if ids is not None and kind is DeviceKind.GPU:
+            model = gpu_by_ids(ids)
+            gpus[GpuAsk(1, model=model.name if model else str(ids), label=label, policy=policy)] += 1
+        elif ids is not None and kind is DeviceKind.NIC:
+            nics[NicAsk(1, model=nic_model_name(ids), label=label, policy=policy)] += 1
+        else:
+            others.append(f"passthrough device {ids or 'without ids'}")
+
+    def _kind(self, ids: PciIds | None) -> DeviceKind | None:
+        if ids is None:
+            return None
+        if gpu_by_ids(ids) is not None:
+            return DeviceKind.GPU
+        if any((model.vendor, model.device) == (ids.vendor, ids.device) for model in NIC_MODELS):
+            return DeviceKind.NIC
+        return self.kinds.get((ids.vendor, ids.device))
+
+    def _static_ids(self, vm: Vm, backing: StaticBacking) -> PciIds | None:
+        host = self.inventory.host_by_moid.get(vm.host) if vm.host else None
+        device = host.device(backing.address) if host is not None else None
+        if device is not None:
+            return device.ids
+        try:
+            return PciIds(backing.vendor_id & 0xFFFF, int(backing.device_id, 16) & 0xFFFF)
+        except ValueError:
+            return None
+
+
+def _dynamic_ids(backing: DynamicBacking) -> PciIds | None:
+    """Return the ids of the first allowed device: vplacer writes one, and people nearly always do."""
+    if not backing.allowed:
+        return None
+    first = backing.allowed[0]
+    return PciIds(first.vendor, first.device, first.sub_vendor, first.sub_device)
