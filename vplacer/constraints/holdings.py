@@ -62,7 +62,7 @@ class Holding:
 class AssignableDevice:
     """A GPU or a physical NIC port, and how a VM may get it.
 
-    ``kind``: "gpu" | "nic". ``model``: canonical name of the GPU or NIC tables, None = not in them.
+    ``kind``: "gpu" | "nic". ``model``: canonical name of the GPU or NIC tables, else the ids ("10de:1eb8").
     ``node`` and ``package``: where it sits, None = unknown. ``passthrough``: usable as a whole now.
     ``vgpu``: the vendor's host driver has it (graphics type sharedDirect).
     ``sriov_free_vfs``: virtual functions present, whoever holds them (`HostUse.free_vfs` subtracts).
@@ -73,7 +73,7 @@ class AssignableDevice:
 
     address: PciAddress
     kind: str
-    model: str | None
+    model: str
     ids: PciIds
     label: str | None
     node: int | None
@@ -146,7 +146,7 @@ def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDe
             AssignableDevice(
                 address=device.address,
                 kind=kind,
-                model=nic.name if nic is not None else placed.model,
+                model=nic.name if nic is not None else (placed.model or str(device.ids)),
                 ids=device.ids,
                 label=(state.label or None) if state is not None else None,
                 node=placed.node,

@@ -36,7 +36,7 @@ def why_nic_differs(device: AssignableDevice, ask: NicAsk) -> str | None:
     A speed or RDMA capability that is not known does not satisfy a request for it.
     """
     if ask.model is not None and device.model != ask.model:
-        return f"the model is {device.model or 'not known'}"
+        return f"the model is {device.model}"
     if ask.kind == "sriov":
         if not device.sriov_free_vfs:
             return "it has no virtual functions"

@@ -60,7 +60,23 @@ class Check:
     check: Callable[[State], Iterable[Violation]]
 
 
-FILTER_MODULES: tuple[str, ...] = ()
+FILTER_MODULES: tuple[str, ...] = (
+    "connection",
+    "standby",
+    "maintenance",
+    "cluster",
+    "vm_host_rule",
+    "datastore",
+    "network",
+    "hardware_version",
+    "group_support",
+    "vm_limits",
+    "evc",
+    "drs",
+    "gpu_model",
+    "nic_kind",
+    "host_size",
+)
 CHECK_MODULES: tuple[str, ...] = ()
 
 
