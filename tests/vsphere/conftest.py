@@ -17,7 +17,7 @@ def server_certificate(authority: Certificate) -> Certificate:
     return make_certificate("127.0.0.1", issuer=authority)
 
 
-@pytest.fixture()
+@pytest.fixture
 def ca_file(authority: Certificate, tmp_path: Path) -> Path:
     path = tmp_path / "ca.pem"
     path.write_text(authority.pem)

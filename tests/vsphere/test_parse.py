@@ -114,7 +114,8 @@ def test_property_values(text: str, value: object) -> None:
 
 def test_what_is_unknown_is_left_out_and_noted() -> None:
     notes = Notes()
-    text = """<returnval><numCpus>4</numCpus><numCpuCores>many</numCpuCores><fromTheFuture><a>1</a></fromTheFuture>
+    text = """<returnval><numCpus>4</numCpus><numCpuCores>many</numCpuCores>
+      <fromTheFuture><a>1</a></fromTheFuture>
       <dynamicPassthrough xsi:type="VirtualMachineFuturePassthroughInfo"><vendorName>NVIDIA</vendorName>
       <novelty>1</novelty><vendorId>4318</vendorId></dynamicPassthrough></returnval>"""
     data = parse_answer(answer(text), vim.vm.ConfigTarget, notes)

@@ -46,12 +46,12 @@ def missing(path: str, kind: str, fields: str = "") -> str:
     )
 
 
-@pytest.fixture()
+@pytest.fixture
 def script() -> ScriptedVCenter:
     return ScriptedVCenter()
 
 
-@pytest.fixture()
+@pytest.fixture
 def connect(
     script: ScriptedVCenter, server_certificate: Certificate, ca_file: Path, tmp_path: Path
 ) -> object:
@@ -190,6 +190,7 @@ def test_session_that_ends_between_pages_starts_over(script: ScriptedVCenter, co
 
 def test_threads_renew_a_session_only_once(script: ScriptedVCenter, connect) -> None:  # type: ignore[no-untyped-def]
     barrier = threading.Barrier(4)
+
     def answer(body: str) -> tuple[int, str] | str:
         if script.calls.count("QueryConfigTarget") <= 4:
             barrier.wait(5)

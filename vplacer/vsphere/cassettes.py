@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from vplacer.errors import FileFormatError, InternalError, NewerFormatError, OutputError, UsageError
@@ -78,13 +78,21 @@ def recording(path: Path, credentials: Credentials) -> Iterator[None]:
         OutputError: the file cannot be written; found out before anything is recorded, if possible.
     """
     scrubber = Scrubber(names=(credentials.user,), secrets=(credentials.password,))
-    with _output(path) as file:
-        cassette = _patched_cassette(path, scrubber, replay=None)
+    temporary = _temporary_beside(path)
+    try:
+        patched = _patched_cassette(path, scrubber, replay=None)
         try:
-            with cassette:
+            with patched:
                 yield
-        finally:
-            _write(file, path, cassette.cassette)
+        except BaseException as error:
+            try:
+                _save(temporary, path, patched.cassette)
+            except OutputError as failed:
+                error.add_note(str(failed))
+            raise
+        _save(temporary, path, patched.cassette)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -217,45 +225,32 @@ def _key(request: Any) -> tuple[object, ...]:
     return (request.method, request.path, tuple(request.query), request.body or b"")
 
 
-@contextlib.contextmanager
-def _output(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside the path; it takes the path's place unless it stays empty."""
+def _temporary_beside(path: Path) -> Path:
+    """Make the file that will take the path's place: whether it can be written is known at once."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise OutputError("cannot write the recording", obj=str(path), why=error.strerror) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        if temporary.stat().st_size:
-            _replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise _cannot_write(path, error) from None
+    os.close(handle)
+    return Path(name)
 
 
-def _replace(temporary: Path, path: Path) -> None:
-    try:
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError("cannot write the recording", obj=str(path), why=error.strerror) from None
-
-
-def _write(file: IO[bytes], path: Path, cassette: Any) -> None:
+def _save(temporary: Path, path: Path, cassette: Any) -> None:
     from vcr.serialize import serialize
     from vcr.serializers import jsonserializer
 
-    if not cassette.data:
+    if cassette is None or not cassette.data:
         return
-    text: str = serialize(cassette._as_dict(), jsonserializer)
-    content = text.encode()
-    if path.name.endswith(".gz"):
-        content = gzip.compress(content, mtime=0)
+    content = serialize(cassette._as_dict(), jsonserializer).encode()
     try:
-        file.write(content)
-        file.flush()
+        temporary.write_bytes(gzip.compress(content, mtime=0) if path.name.endswith(".gz") else content)
+        temporary.replace(path)
     except OSError as error:
-        raise OutputError("cannot write the recording", obj=str(path), why=error.strerror) from None
+        raise _cannot_write(path, error) from None
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    return OutputError("cannot write the recording", obj=str(path), why=error.strerror)
 
 
 def _read(path: Path) -> dict[str, Any]:

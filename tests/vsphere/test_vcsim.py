@@ -1,0 +1,157 @@
+"""Against vcsim: a server of other authors, over real TLS. What it answers, vplacer must read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.credentials import RECORD_PASSWORD, RECORD_USER
+from vplacer.errors import ApiTooOld, CertificateRejected, LoginFailed, SessionLost
+from vplacer.vsphere.address import Address
+from vplacer.vsphere.cassettes import recording, replaying
+from vplacer.vsphere.credentials import Credentials
+from vplacer.vsphere.raw import MoRef
+from vplacer.vsphere.retrieve import SessionReader
+from vplacer.vsphere.secret import Secret
+from vplacer.vsphere.session import ConnectOptions, Session
+
+pytestmark = pytest.mark.live
+
+CREDENTIALS = Credentials(RECORD_USER, Secret(RECORD_PASSWORD), "a test", "a test")
+Start = Callable[..., ConnectOptions]
+
+
+@pytest.fixture(scope="module")
+def start(witness_bin: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+    processes: list[subprocess.Popen[str]] = []
+
+    def run(*options: str) -> ConnectOptions:
+        scratch = tmp_path_factory.mktemp("vcsim")
+        process = subprocess.Popen(
+            [witness_bin("vcsim"), "-stdinexit", *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"TMPDIR": str(scratch)},
+        )
+        processes.append(process)
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        return ConnectOptions(
+            Address("127.0.0.1", int(url.rpartition(":")[2].removesuffix("/sdk"))), insecure=True
+        )
+
+    yield run
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(20)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def vcsim(start: Start) -> ConnectOptions:
+    return start("-api-version", "8.0.3.0")
+
+
+HOST_PATHS = ["name", "runtime", "hardware", "config.product", "config.pciPassthruInfo"]
+VM_PATHS = ["name", "runtime", "summary", "config", "resourcePool"]
+
+
+def test_negotiates_and_reads(vcsim: ConnectOptions) -> None:
+    with Session.connect(vcsim, CREDENTIALS) as session:
+        assert session.about.api_version == "8.0.3.0"
+        reader = SessionReader(session, page_size=3)
+        hosts = reader.retrieve("HostSystem", HOST_PATHS)
+        vms = reader.retrieve("VirtualMachine", VM_PATHS)
+    assert [host.props.text("name") for host in hosts.objects] == [
+        "DC0_H0",
+        "DC0_C0_H0",
+        "DC0_C0_H1",
+        "DC0_C0_H2",
+    ]
+    for host in hosts.objects:
+        hardware = host.props.data("hardware")
+        assert hardware is not None
+        assert len(hardware.items("pciDevice")) == 43
+        numa = hardware.data("numaInfo")
+        assert numa is not None
+        (node,) = numa.items("numaNode")
+        assert node.numbers("cpuID") == [1, 0]
+        assert node.texts("pciId") == []
+        assert node.number("memorySize") is None
+    # vcsim's empty enumerations make pyVmomi's own parser fail on these two.
+    assert len(vms.objects) == 4
+    assert {vm.props.data("runtime").text("powerState") for vm in vms.objects} == {"poweredOn"}  # type: ignore[union-attr]
+    assert hosts.missing == vms.missing == ()
+
+
+def test_unknown_path_is_named(vcsim: ConnectOptions) -> None:
+    with Session.connect(vcsim, CREDENTIALS) as session:
+        answer = SessionReader(session).retrieve("HostSystem", ["name", "config.fromTheFuture"])
+    assert answer.unknown_paths == ("config.fromTheFuture",)
+    assert len(answer.objects) == 4
+
+
+def test_loopback_certificate_is_verified(vcsim: ConnectOptions) -> None:
+    with pytest.raises(CertificateRejected, match="not issued by any authority"):
+        Session.connect(ConnectOptions(vcsim.address), CREDENTIALS)
+
+
+def test_old_api_is_refused(start: Start) -> None:
+    with pytest.raises(ApiTooOld, match=r"speaks API 7\.0\.3\.0"):
+        Session.connect(start("-api-version", "7.0.3.0"), CREDENTIALS)
+
+
+def test_wrong_password_is_refused(start: Start) -> None:
+    options = start("-api-version", "8.0.3.0", "-username", "reader", "-password", "right")
+    with pytest.raises(LoginFailed, match="was not accepted"):
+        Session.connect(options, CREDENTIALS)
+
+
+def test_expired_session_is_renewed_once_then_lost(start: Start) -> None:
+    from pyVmomi import vim
+
+    options = start("-api-version", "8.0.3.0")
+    with Session.connect(options, CREDENTIALS) as session:
+        setting = session.service("setting")
+        assert setting is not None
+        timeout = vim.option.OptionValue(key="config.vmacore.soap.sessionTimeout", value="1s")
+        session.call(setting, "UpdateOptions", {"changedValue": [timeout]})
+    with Session.connect(options, CREDENTIALS) as session:
+        reader = SessionReader(session)
+        time.sleep(1.5)
+        # The simulator answers this with every property missing, as a session's end.
+        assert len(reader.retrieve("HostSystem", ["name"]).objects) == 4
+        time.sleep(1.5)
+        assert len(reader.retrieve("HostSystem", ["name"]).objects) == 4
+        session._credentials = Credentials("", Secret(""), "", "")
+        time.sleep(1.5)
+        with pytest.raises((LoginFailed, SessionLost)):
+            reader.retrieve("HostSystem", ["name"])
+
+
+def test_recorded_and_replayed(vcsim: ConnectOptions, tmp_path: Path) -> None:
+    def read(session: Session) -> list[tuple[MoRef, str | None, int]]:
+        reader = SessionReader(session, page_size=2)
+        answers = [reader.retrieve(kind, ["name", "config"]) for kind in ("HostSystem", "VirtualMachine")]
+        return [
+            (item.ref, item.props.text("name"), len(item.props.data("config").fields))  # type: ignore[union-attr]
+            for answer in answers
+            for item in answer.objects
+        ]
+
+    path = tmp_path / "vcsim.json.gz"
+    with recording(path, CREDENTIALS), Session.connect(vcsim, CREDENTIALS) as session:
+        live = read(session)
+    with replaying(path) as recorded:
+        assert recorded.address == vcsim.address
+        options = ConnectOptions(recorded.address, api_version=recorded.api_version)
+        with Session.connect(options, recorded.credentials) as session:
+            assert read(session) == live
