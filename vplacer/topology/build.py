@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vplacer.inventory.device_kind import DeviceKind, device_kind
+from vplacer.inventory.device_kind import DeviceKind, device_kind, virtual_functions
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import DeviceGroupType, Host, NumaNode, VgpuProfile
 from vplacer.inventory.overlay import Overlay
@@ -27,7 +27,7 @@ OF_INTEREST = frozenset({DeviceKind.GPU, DeviceKind.NIC, DeviceKind.NVSWITCH})
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """What the topology needs of one PCI function."""
+    """What the topology needs of one PCI function. ``owner``: the physical function of a virtual one."""
 
     address: PciAddress
     ids: PciIds
@@ -35,7 +35,8 @@ class _Function:
     kind: DeviceKind
     parent: PciAddress | None
     dependent: PciAddress | None
-    vf_present: int
+    virtual: bool
+    owner: PciAddress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ def build_topologies(
 
 
 def _ingredients(host: Host, overlays: Sequence[Overlay]) -> _Ingredients:
+    virtual = virtual_functions(host)
     functions = tuple(
         _Function(
             device.address,
@@ -116,7 +118,8 @@ def _ingredients(host: Host, overlays: Sequence[Overlay]) -> _Ingredients:
             device_kind(device),
             device.parent_bridge,
             None if device.passthrough is None else device.passthrough.dependent,
-            0 if device.sriov is None else device.sriov.vf_present,
+            device.address in virtual,
+            virtual.get(device.address),
         )
         for device in host.pci_devices
     )
@@ -132,10 +135,8 @@ def _ingredients(host: Host, overlays: Sequence[Overlay]) -> _Ingredients:
 
 def _build(ingredients: _Ingredients, catalogue: Catalogue) -> HostTopology:
     functions, nodes, overlay = ingredients.functions, ingredients.nodes, ingredients.overlay
-    tree = PciTree(
-        PciNode(f.address, f.class_id, f.parent, f.kind is DeviceKind.VIRTUAL_FUNCTION) for f in functions
-    )
-    owners = _owners(functions)
+    tree = PciTree(PciNode(f.address, f.class_id, f.parent, f.virtual) for f in functions)
+    owners = {f.address: f.owner for f in functions if f.owner is not None}
     packages = Packages(nodes, ingredients.package_count)
     places, clashes = localities(nodes, packages, dict(overlay.nodes))
     for virtual, physical in owners.items():
@@ -176,31 +177,6 @@ def _build(ingredients: _Ingredients, catalogue: Catalogue) -> HostTopology:
     )
 
 
-def _owners(functions: Sequence[_Function]) -> dict[PciAddress, PciAddress]:
-    """Map each virtual function to its physical one.
-
-    Both hang on one bridge and are of one vendor. Where a card has several ports, each takes as many
-    virtual functions, in address order, as it says it has.
-    """
-    room = {f.address: f.vf_present for f in functions}
-    ports: dict[tuple[PciAddress | None, int], list[PciAddress]] = {}
-    for function in sorted(functions, key=lambda f: f.address):
-        if function.kind in OF_INTEREST:
-            ports.setdefault((function.parent, function.ids.vendor), []).append(function.address)
-    owners: dict[PciAddress, PciAddress] = {}
-    for function in sorted(functions, key=lambda f: f.address):
-        if function.kind is not DeviceKind.VIRTUAL_FUNCTION:
-            continue
-        near = [a for a in ports.get((function.parent, function.ids.vendor), ()) if a < function.address]
-        if function.parent is None:
-            near = [a for a in near if a.bus_key == function.address.bus_key]
-        if near:
-            owner = next((a for a in near if room[a] > 0), near[0])
-            room[owner] -= 1
-            owners[function.address] = owner
-    return owners
-
-
 def _devices(
     functions: Sequence[_Function],
     tree: PciTree,
@@ -217,7 +193,7 @@ def _devices(
             below_root.setdefault(root, set()).add(place.node)
     found = []
     for function in sorted(functions, key=lambda f: f.address):
-        if function.kind not in OF_INTEREST:
+        if function.kind not in OF_INTEREST or function.virtual:
             continue
         address = function.address
         place = places.get(address, Locality())

@@ -1,0 +1,1 @@
+"""Readers of what other tools say of a host's topology; each makes an overlay."""
