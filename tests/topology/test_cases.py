@@ -14,10 +14,20 @@ from vplacer.topology.build import build_host_topology
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level
 
+
+class _Loader(yaml.SafeLoader):
+    """YAML without YAML 1.1's numbers of base 60, which make 1020.0 of the address 17:00.0."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, regex) for tag, regex in resolvers if tag != "tag:yaml.org,2002:float"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
 CASES = [
     pytest.param(case, id=f"{file.stem}: {case['name']}")
     for file in sorted((Path(__file__).parent / "cases").glob("*.yaml"))
-    for case in yaml.safe_load(file.read_text(encoding="utf-8"))
+    for case in yaml.load(file.read_text(encoding="utf-8"), _Loader)
 ]
 
 

@@ -14,12 +14,12 @@ _STYLES = {"nvlink": "bold", "holds": "dashed", "runs_on": "dotted"}
 def render_dot(graph: Graph) -> str:
     """Return the graph as DOT, nodes and edges in the order of their keys, ending in a newline."""
     lines = ["graph topology {", "  node [shape=box];"]
-    for key, attributes in sorted(graph.nodes(data=True)):
+    for key in sorted(graph.nodes):
+        attributes = graph.nodes[key]
         shape = _SHAPES.get(str(attributes["type"]), "box")
         lines.append(f"  {_quote(key)} [label={_quote(_label(attributes))}, shape={shape}];")
-    edges = sorted((*sorted((a, b)), data) for a, b, data in graph.edges(data=True))
-    for a, b, data in edges:
-        lines.append(f"  {_quote(a)} -- {_quote(b)}{_edge(data)};")
+    for a, b in sorted((min(pair), max(pair)) for pair in graph.edges):
+        lines.append(f"  {_quote(a)} -- {_quote(b)}{_edge(graph.edges[a, b])};")
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -55,6 +55,10 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
             }
             for pair in description.pairs
         ],
+        "held_card_not_told": [
+            {"vm": held.moid, "name": held.name, "count": held.count, "hardware_label": held.label}
+            for held in description.opaque_holders
+        ],
         "board": description.board,
         "device_groups": [
             {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
 from vplacer.topology.describe import DeviceLine, HostDescription, ranges
 from vplacer.topology.values import GroupOffer, LocalitySource, NodeTopology
@@ -12,23 +14,33 @@ _GIB = 1024**3
 _DEVICE_INDENT = 4
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Widths of label and address, the column where the facts start, and the number of GPUs."""
+
+    label: int
+    address: int
+    start: int
+    gpu_count: int
+
+
 def render_tree(description: HostDescription) -> str:
     """Return the tree, ending in a newline: packages, pNUMA nodes, switches, devices; then the notes."""
     lines = [_title(description)]
-    widths = _widths(description.devices)
+    layout = _layout(description.devices)
     for package in sorted({node.package for node in description.nodes if node.package is not None}):
         lines.append(f"package {package}")
         for node in description.nodes:
             if node.package == package:
-                lines += _node(node, description.devices, widths)
+                lines += _node(node, description.devices, layout)
     for node in description.nodes:
         if node.package is None:
-            lines += _node(node, description.devices, widths)
+            lines += _node(node, description.devices, layout)
     known = {node.id for node in description.nodes}
     lost = [line for line in description.devices if line.place.node not in known]
     if lost:
         lines.append("NUMA node unknown")
-        lines += _devices(lost, widths)
+        lines += _devices(lost, layout)
     lines += _notes(description)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -39,7 +51,7 @@ def _title(description: HostDescription) -> str:
     return "  ".join(part for part in (description.name, description.hardware, nodes) if part)
 
 
-def _node(node: NodeTopology, devices: Sequence[DeviceLine], widths: tuple[int, int, int]) -> list[str]:
+def _node(node: NodeTopology, devices: Sequence[DeviceLine], layout: _Layout) -> list[str]:
     facts = [
         f"  pNUMA {node.id}",
         f"{node.core_count} cores" if node.core_count else "no cores",
@@ -47,10 +59,10 @@ def _node(node: NodeTopology, devices: Sequence[DeviceLine], widths: tuple[int, 
         "package not told" if node.package is None else "",
     ]
     head = "  ".join(fact for fact in facts if fact)
-    return [head, *_devices([line for line in devices if line.place.node == node.id], widths)]
+    return [head, *_devices([line for line in devices if line.place.node == node.id], layout)]
 
 
-def _devices(devices: Sequence[DeviceLine], widths: tuple[int, int, int]) -> list[str]:
+def _devices(devices: Sequence[DeviceLine], layout: _Layout) -> list[str]:
     """Print devices under their switches, a switch under the one above it, in address order."""
     lines: list[str] = []
     printed: set[PciAddress] = set()
@@ -61,25 +73,25 @@ def _devices(devices: Sequence[DeviceLine], widths: tuple[int, int, int]) -> lis
                 printed.add(switch)
                 lines.append(f"{' ' * indent}switch {switch.short}")
             indent += 2
-        lines.append(_device(line, indent, widths))
+        lines.append(_device(line, indent, layout))
     return lines
 
 
-def _widths(devices: Sequence[DeviceLine]) -> tuple[int, int, int]:
-    """Widths of label and address, and the column where the facts start."""
+def _layout(devices: Sequence[DeviceLine]) -> _Layout:
+    """Measure what all device lines share."""
     label = max((len(line.label) for line in devices), default=0)
     address = max((len(line.place.address.short) for line in devices), default=0)
     start = max((len(line.name) + 2 * len(line.place.switches) for line in devices), default=0)
-    return label, address, start + _DEVICE_INDENT + label + address + 2
+    gpus = sum(1 for line in devices if line.place.kind is DeviceKind.GPU)
+    return _Layout(label, address, start + _DEVICE_INDENT + label + address + 2, gpus)
 
 
-def _device(line: DeviceLine, indent: int, widths: tuple[int, int, int]) -> str:
-    label, address, start = widths
+def _device(line: DeviceLine, indent: int, layout: _Layout) -> str:
     place = line.place
-    head = f"{' ' * indent}{line.label:<{label}} {place.address.short:<{address}} {line.name}"
+    head = f"{' ' * indent}{line.label:<{layout.label}} {place.address.short:<{layout.address}} {line.name}"
     hint = place.node_hint
     facts = [
-        _links(line),
+        _links(line, layout.gpu_count),
         f"{line.link_mbps / 1000:g} Gb/s" if line.link_mbps else "",
         f"{len(place.functions)} VFs" if place.functions else "",
         f"label {line.hardware_label}" if line.hardware_label else "",
@@ -88,19 +100,26 @@ def _device(line: DeviceLine, indent: int, widths: tuple[int, int, int]) -> str:
         f"the rest below its root port is on pNUMA {hint}" if hint is not None else "",
         ", ".join(holder.name for holder in line.holders),
     ]
-    return "  ".join([f"{head:<{start}}", *(fact for fact in facts if fact)])
+    return "  ".join([f"{head:<{layout.start}}", *(fact for fact in facts if fact)])
 
 
-def _links(line: DeviceLine) -> str:
-    """Write the GPUs joined by NVLink, by number of links: ``NV4 GPU2``, ``NV18 GPU1-7``."""
+def _links(line: DeviceLine, gpu_count: int) -> str:
+    """Write the GPUs joined by NVLink, by number of links: ``NV4 GPU2``, ``NV18 all GPUs``."""
     by_lanes: dict[int, list[int]] = {}
     for link in line.links:
         by_lanes.setdefault(link.lanes, []).append(int(link.label.removeprefix("GPU")))
+    if len(by_lanes) == 1 and len(line.links) == gpu_count - 1 > 1:
+        return f"NV{next(iter(by_lanes))} all GPUs"
     return " ".join(f"NV{lanes} GPU{ranges(numbers)}" for lanes, numbers in sorted(by_lanes.items()))
 
 
 def _notes(description: HostDescription) -> list[str]:
     lines: list[str] = []
+    if description.opaque_holders:
+        lines.append("held, vCenter does not tell which card")
+        for held in description.opaque_holders:
+            label = f"  label {held.label}" if held.label else ""
+            lines.append(f"  {held.name}  {held.count} device{'' if held.count == 1 else 's'}{label}")
     unknown = sum(len(line.open_links) for line in description.devices) // 2
     if unknown:
         pairs = "1 pair" if unknown == 1 else f"{unknown} pairs"

@@ -5,6 +5,7 @@ Labels are those of ``nvidia-smi topo -m``: GPU0.. and NIC0.. in the order of PC
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +13,7 @@ from itertools import combinations
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.host import Host, PciDevice, Pnic
 from vplacer.inventory.pci import PciAddress
-from vplacer.inventory.vm import Vm
+from vplacer.inventory.vm import DynamicBacking, Vm
 from vplacer.topology.holders import Holder, device_holders
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
@@ -56,6 +57,19 @@ class DeviceLine:
     links: tuple[LinkLine, ...]
     open_links: tuple[str, ...]
     holders: tuple[HolderLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueHolder:
+    """A running VM that holds ``count`` cards by Dynamic DirectPath I/O, and vCenter does not tell which.
+
+    Before API 9.1 it names an instance, not an address. ``label``: the hardware label asked for.
+    """
+
+    moid: str
+    name: str
+    count: int
+    label: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,7 @@ class HostDescription:
     devices: tuple[DeviceLine, ...]
     pairs: tuple[PairLine, ...]
     matrix: tuple[MatrixRow, ...]
+    opaque_holders: tuple[OpaqueHolder, ...]
     board: str | None
     device_groups: tuple[GroupOffer, ...]
     ownership_groups: tuple[tuple[PciAddress, ...], ...]
@@ -141,6 +156,7 @@ def describe_host(host: Host, topology: HostTopology, vms: Iterable[Vm] = ()) ->
         devices=devices,
         pairs=tuple(_pair(a, b, labels, topology) for a, b in combinations(topology.devices, 2)),
         matrix=tuple(_row(device, shown, labels, topology) for device in shown),
+        opaque_holders=_opaque_holders(vms, holders),
         board=topology.board,
         device_groups=topology.device_groups,
         ownership_groups=topology.ownership_groups,
@@ -192,6 +208,23 @@ def _device_line(
         open_links=tuple(open_links),
         holders=tuple(dict.fromkeys(held)),
     )
+
+
+def _opaque_holders(
+    vms: Iterable[Vm], holders: Mapping[PciAddress, tuple[Holder, ...]]
+) -> tuple[OpaqueHolder, ...]:
+    found = []
+    for vm in vms:
+        if not vm.is_on:
+            continue
+        asked = Counter(d.backing.label for d in vm.devices if isinstance(d.backing, DynamicBacking))
+        told = sum(1 for held in holders.values() for h in held if h.vm == vm.moid and h.how == "assigned")
+        if sum(asked.values()) > told:
+            found += [
+                OpaqueHolder(vm.moid, vm.name, count, label)
+                for label, count in sorted(asked.items(), key=lambda item: item[0] or "")
+            ]
+    return tuple(found)
 
 
 def _state(device: PciDevice) -> str:

@@ -71,9 +71,9 @@ def _parent(graph: Graph, top: str, **moids: str | None) -> str:
     return top
 
 
-def _node(graph: Graph, key: str, kind: str, **attributes: str | int | bool | None) -> None:
+def _node(graph: Graph, key: str, node_type: str, **attributes: str | int | bool | None) -> None:
     known = {name: value for name, value in attributes.items() if value is not None}
-    graph.add_node(key, type=kind, **known)
+    graph.add_node(key, type=node_type, **known)
 
 
 def _contains(graph: Graph, outer: str, inner: str) -> None:
