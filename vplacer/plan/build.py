@@ -1,0 +1,268 @@
+"""Makes a plan from a problem and its solution."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vplacer.constraints.state import Placement, Problem, State, Violation
+from vplacer.errors import InternalError
+from vplacer.inventory.host import Host
+from vplacer.inventory.moids import moid_order
+from vplacer.plan.draft import Draft, draft
+from vplacer.plan.model import (
+    DriftItem,
+    Impact,
+    Observed,
+    OverlayRef,
+    Plan,
+    RequestRef,
+    Source,
+    Summary,
+    Symbol,
+    Verdict,
+    VmPlan,
+)
+from vplacer.plan.observed import (
+    observe_host,
+    observe_resident,
+    observe_vcenter,
+    observe_vm,
+    running_vms,
+)
+from vplacer.plan.order import Job, in_order, with_dependencies
+from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
+from vplacer.plan.steps import steps_of
+from vplacer.solver.verdict import Solution, Status
+
+
+def build_plan(
+    problem: Problem,
+    solution: Solution,
+    *,
+    created: str,
+    tool_version: str,
+    fingerprint: str = "",
+    request_document: Any = None,
+    overlays: Sequence[OverlayRef] = (),
+    violations_before: Sequence[Violation] | None = None,
+    violations_after: Sequence[Violation] | None = None,
+    drift: Sequence[DriftItem] = (),
+) -> Plan:
+    """Make the plan that leads from today to a solution.
+
+    Args:
+        problem: what was decided on.
+        solution: what was decided; of an infeasible request the best partial placement.
+        created: time of the plan, ISO 8601 UTC.
+        tool_version: version of vplacer.
+        fingerprint: of the snapshot.
+        request_document: the parsed request file, kept in the plan.
+        overlays: overlays that were used.
+        violations_before: what the judge says of today, None = not asked.
+        violations_after: what the judge says of the solution, None = not asked.
+        drift: what moved since the previous plan (`plan.staleness.drift`).
+
+    Raises:
+        InternalError: the solution contradicts the inventory or the request.
+        InventoryIncomplete: a host does not tell what a step needs.
+    """
+    state = State(problem, solution.placements)
+    names = _names(problem, solution)
+    jobs, cold = _jobs(state, names)
+    steps = in_order(jobs)
+    judged: dict[str, list[Violation]] = {}
+    for item in violations_before or ():
+        judged.setdefault(item.object, []).append(item)
+    by_demand = {job.id: job for job in jobs}
+    order = {demand.id: index for index, demand in enumerate(problem.request.demands)}
+    vms = tuple(
+        _vm_plan(state, placement, by_demand.get(placement.demand), judged, cold)
+        for placement in sorted(solution.placements, key=lambda item: order[item.demand])
+    )
+    placed_all = not solution.unplaced or problem.request.options.partial
+    decided = solution.status in (Status.OPTIMAL, Status.FEASIBLE)
+    return Plan(
+        tool_version=tool_version,
+        created=created,
+        source=_source(problem, fingerprint, overlays),
+        request=RequestRef(problem.request.source, problem.request.sha256, _canonical(request_document)),
+        verdict=Verdict(
+            solution.status,
+            solution.stopped_by,
+            solution.seed,
+            solution.solver_version,
+            solution.levels,
+            solution.assumptions,
+            solution.reasons,
+        ),
+        applyable=bool(steps) and placed_all and decided,
+        summary=_summary(problem, vms, violations_before, violations_after),
+        vms=vms,
+        unplaced=tuple((item, problem.demand_by_id[item].name) for item in solution.unplaced),
+        left_alone=problem.request.left_alone,
+        steps=steps,
+        observed=_observed(problem, jobs),
+        drift=tuple(drift),
+        notes=(*problem.request.notes, *_topology_notes(problem, jobs)),
+        names=tuple(sorted(names.items())),
+    )
+
+
+def _canonical(document: Any) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _jobs(state: State, names: dict[str, str]) -> tuple[tuple[Job, ...], frozenset[str]]:
+    """Draft all placements; migrations that wait for each other in a circle go switched off, one by one."""
+    order = {demand.id: index for index, demand in enumerate(state.problem.request.demands)}
+    placements = sorted(
+        (item for item in state.placements if not item.stays), key=lambda item: order[item.demand]
+    )
+    cold: set[str] = set()
+    while True:
+        drafts = [draft(state, item, cold=item.demand in cold) for item in placements]
+        jobs = [Job(item, steps_of(item, names)) for item in drafts if item.changes]
+        linked, circle = with_dependencies(state, jobs)
+        if not circle:
+            return linked, frozenset(cold)
+        if circle[0] in cold:
+            raise InternalError("a migration waits for itself", obj=circle[0])
+        cold.add(circle[0])
+
+
+def _vm_plan(
+    state: State,
+    placement: Placement,
+    job: Job | None,
+    judged: dict[str, list[Violation]],
+    cold: frozenset[str],
+) -> VmPlan:
+    item = job.draft if job is not None else draft(state, placement)
+    demand = item.demand
+    inventory = state.problem.inventory
+    hosts = [item.host, *((here,) if (here := inventory.host_by_moid.get(item.today.host or "")) else ())]
+    notes = list(item.notes) if job is not None else []
+    if demand.id in cold:
+        notes.append("it moves switched off: with vMotion it and another VM would wait for each other's room")
+    shape = item.settings.shape
+    return VmPlan(
+        demand=demand.id,
+        name=demand.name,
+        vm=demand.vm,
+        symbol=_symbol(item) if job is not None else Symbol.UNCHANGED,
+        host_before=None if item.is_new else item.today.host,
+        host_after=placement.host,
+        nodes=tuple(sorted(placement.nodes)),
+        vnuma_nodes=shape.nodes if shape is not None else None,
+        cpus=demand.cpus,
+        memory_mib=demand.memory_mib,
+        mode=demand.mode,
+        asks=planned_asks(state, item),
+        reasons=reasons_of(item, judged.get(demand.id, ())) if job is not None else (),
+        impact=impact_of(item, hosts) if job is not None else Impact(),
+        steps=tuple(step.id for step in job.steps) if job is not None else (),
+        notes=tuple(notes),
+    )
+
+
+def _symbol(item: Draft) -> Symbol:
+    if item.is_new:
+        return Symbol.CREATE
+    return Symbol.MIGRATE if item.relocate is not None else Symbol.CHANGE
+
+
+def _source(problem: Problem, fingerprint: str, overlays: Sequence[OverlayRef]) -> Source:
+    inventory = problem.inventory
+    about = inventory.about
+    return Source(
+        vcenter=about.name,
+        instance_uuid=about.instance_uuid,
+        version=about.version,
+        api_version=about.api_version,
+        taken_at=inventory.taken_at,
+        fingerprint=fingerprint,
+        hosts=len(inventory.hosts),
+        vms=sum(1 for vm in inventory.vms if not vm.template),
+        gaps=len(inventory.gaps),
+        overlays=tuple(sorted(overlays, key=lambda item: (item.host, item.created, item.sha256))),
+    )
+
+
+def _summary(
+    problem: Problem,
+    vms: Sequence[VmPlan],
+    before: Sequence[Violation] | None,
+    after: Sequence[Violation] | None,
+) -> Summary:
+    created = sum(1 for vm in vms if vm.symbol is Symbol.CREATE)
+    migrated = sum(1 for vm in vms if vm.symbol is Symbol.MIGRATE)
+    reconfigured = sum(1 for vm in vms if vm.symbol is Symbol.CHANGE)
+    everyone = sum(1 for vm in problem.inventory.vms if not vm.template)
+    return Summary(
+        created=created,
+        reconfigured=reconfigured,
+        migrated=migrated,
+        power_cycles=sum(1 for vm in vms if vm.impact.power_cycle),
+        unchanged=everyone - migrated - reconfigured,
+        unchanged_requested=sum(1 for vm in vms if not vm.changed),
+        requested=len(problem.request.demands),
+        placed=len(vms),
+        violations_before=None if before is None else len(before),
+        violations_after=None if after is None else len(after),
+    )
+
+
+def _observed(problem: Problem, jobs: Iterable[Job]) -> tuple[Observed, ...]:
+    """Return the fields the decision used of all that the plan touches: hosts, VMs, and who else is there."""
+    inventory = problem.inventory
+    hosts: set[str] = set()
+    changed: set[str] = set()
+    for job in jobs:
+        hosts.add(job.draft.host.moid)
+        changed.add(job.draft.today.moid)
+        if not job.draft.is_new and job.draft.today.host is not None:
+            hosts.add(job.draft.today.host)
+    residents: set[str] = set()
+    found = [observe_vcenter(inventory)]
+    for moid in sorted(hosts & set(inventory.host_by_moid), key=moid_order):
+        here = inventory.vms_by_host.get(moid, ())
+        found.append(observe_host(inventory.host_by_moid[moid], here))
+        residents.update(vm.moid for vm in running_vms(here))
+    found += [observe_vm(inventory.vm_by_moid[moid]) for moid in sorted(changed, key=moid_order)]
+    found += [
+        observe_resident(inventory.vm_by_moid[moid]) for moid in sorted(residents - changed, key=moid_order)
+    ]
+    return tuple(found)
+
+
+def _topology_notes(problem: Problem, jobs: Iterable[Job]) -> tuple[str, ...]:
+    """Return what is doubtful about the hosts the plan uses."""
+    hosts: dict[str, Host] = {job.draft.host.moid: job.draft.host for job in jobs}
+    return tuple(
+        f"{hosts[moid].name}: {text}"
+        for moid in sorted(hosts, key=moid_order)
+        for text in problem.topologies[moid].mismatches
+    )
+
+
+def _names(problem: Problem, solution: Solution) -> dict[str, str]:
+    """Return display names of everything a plan may mention by id."""
+    inventory = problem.inventory
+    names = {demand.id: demand.name for demand in problem.request.demands}
+    for demand in problem.request.demands:
+        if demand.template is not None:
+            names[demand.template] = inventory.vm_by_moid[demand.template].name
+        if demand.pool is not None and demand.pool in inventory.pool_by_moid:
+            names[demand.pool] = inventory.pool_by_moid[demand.pool].name
+        vm = inventory.vm_by_moid.get(demand.vm or "")
+        if vm is not None and vm.host in inventory.host_by_moid:
+            names[vm.host] = inventory.host_by_moid[vm.host].name
+    for placement in solution.placements:
+        names[placement.host] = inventory.host_by_moid[placement.host].name
+    for reason in solution.reasons:
+        for rejection in reason.rejections:
+            names |= {moid: inventory.host_by_moid[moid].name for moid, _ in rejection.hosts}
+    names |= {cluster.moid: cluster.name for cluster in inventory.clusters}
+    return names
