@@ -1,4 +1,4 @@
-"""The one way to load a site from a file: a snapshot (JSON, gzip or not) or inventory YAML, told by content."""
+"""Loads a site from a file: a snapshot (JSON, gzip or not) or inventory YAML, told by its content."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load_inventory_file(path: Path) -> Site:
     name = str(path)
     if not raw.strip():
         raise FileFormatError("the file is empty", path=name)
-    if raw.startswith(_GZIP_MAGIC) or raw.lstrip().startswith(b"{"):
+    if raw.startswith(_GZIP_MAGIC) or raw.lstrip().startswith((b"{", b"[")):
         from vplacer.inventory.snapshot import parse_snapshot
 
         return parse_snapshot(raw, name)

@@ -51,9 +51,8 @@ class CardUse:
         if address is not None:
             device = self.device(address)
             if not _fits(device, wanted, label):
-                raise NoCard(
-                    f"{address} of {self.host.name} is no active {wanted}{f' labelled {label}' if label else ''}"
-                )
+                wording = f" labelled '{label}'" if label else ""
+                raise NoCard(f"{address} of {self.host.name} is no active {wanted}{wording}")
             self._take_whole(address, vm)
             return address
         for device in self.host.pci_devices:

@@ -244,7 +244,7 @@ class PoolMaker:
         return tuple(done.values())
 
     def _demands(self, used: dict[str, int]) -> dict[str, int]:
-        """Return what each pool's VMs and children take of it: a child the greater of need and reservation."""
+        """Return what VMs and children take of each pool; a child the greater of need and reservation."""
         demand = {moid: used.get(moid, 0) for moid in self.pools}
         for moid in reversed(list(self.pools)):
             pool = self.pools[moid]

@@ -186,16 +186,13 @@ class HostMaker:
             changes[card.placed] = change
         system_id = stable_uuid(self.site_name, "systemId", name)
         absent = {address for address, change in changes.items() if change.get("absent")}
-        made = []
-        for device in kind.devices:
-            if device.address in absent or (device.parent_bridge in absent):
-                continue
-            if device.passthrough and device.passthrough.capable:
-                device = replace(device, system_id=system_id)
-            if device.address in changes:
-                device = _changed(device, changes[device.address])
-            made.append(device)
-        return tuple(made), absent
+        gone = absent | _functions_of(absent, kind)
+        made = tuple(
+            _changed(device, changes.get(device.address, {}), system_id)
+            for device in kind.devices
+            if device.address not in gone
+        )
+        return made, gone
 
     def _pnics(self, entry: dict[str, Any], kind: HostKind) -> Any:
         for nic in kind.pnics:
@@ -219,7 +216,15 @@ class HostMaker:
         return tuple(moid for name, moid in known.items() if name in raw[key])
 
 
-def _changed(device: PciDevice, change: dict[str, Any]) -> PciDevice:
+def _functions_of(absent: set[PciAddress], kind: HostKind) -> set[PciAddress]:
+    """Return the virtual functions of cards that are not there: devices behind the same port."""
+    ports = {device.parent_bridge for device in kind.devices if device.address in absent}
+    cards = {card.placed for card in kind.tree.cards}
+    return {d.address for d in kind.devices if d.parent_bridge in ports and d.address not in cards}
+
+
+def _changed(device: PciDevice, change: dict[str, Any], system_id: str) -> PciDevice:
+    """Return a device with what one host has differently; systemId goes to what can be passed through."""
     passthrough, graphics = device.passthrough, device.graphics
     if passthrough is not None and ("label" in change or "passthrough" in change):
         state = change.get("passthrough")
@@ -234,7 +239,8 @@ def _changed(device: PciDevice, change: dict[str, Any]) -> PciDevice:
             passthrough = replace(passthrough, label=change["label"])
     if graphics is not None and "mode" in change:
         graphics = replace(graphics, mode=GpuMode(change["mode"]))
-    return replace(device, passthrough=passthrough, graphics=graphics)
+    owner = system_id if passthrough is not None and passthrough.capable else None
+    return replace(device, passthrough=passthrough, graphics=graphics, system_id=owner)
 
 
 def _possible_types(kind: HostKind, devices: tuple[PciDevice, ...]) -> tuple[str, ...]:
@@ -287,9 +293,10 @@ def site_overlay(item: SiteHost, vcenter_uuid: str, created: str) -> Overlay | N
     ]
     if not nodes and not links:
         return None
-    involved = {card.placed: card for card in nodes}
+    told = {card.placed: card.raw.get("overlay_node") for card in nodes}
     for first, second, _ in links:
-        involved.update({first.placed: first, second.placed: second})
+        told.setdefault(first.placed)
+        told.setdefault(second.placed)
     return Overlay(
         host=item.host.name,
         host_uuid=item.host.uuid,
@@ -297,15 +304,16 @@ def site_overlay(item: SiteHost, vcenter_uuid: str, created: str) -> Overlay | N
         created=created,
         source="inventory file",
         devices=tuple(
-            OverlayDevice(
-                address,
-                involved[address].ids,
-                involved[address].raw.get("overlay_node"),
-            )
-            for address in sorted(involved)
+            OverlayDevice(device.address, device.ids, told[device.address])
+            for device in item.host.pci_devices
+            if device.address in told
         ),
-        links=tuple(sorted(OverlayLink(*sorted((a.placed, b.placed)), lanes) for a, b, lanes in links)),
+        links=tuple(sorted(_overlay_link(a.placed, b.placed, lanes) for a, b, lanes in links)),
     )
+
+
+def _overlay_link(a: PciAddress, b: PciAddress, lanes: int) -> OverlayLink:
+    return OverlayLink(min(a, b), max(a, b), lanes)
 
 
 def group_sets(item: SiteHost) -> list[GroupSets]:

@@ -11,6 +11,7 @@ from vplacer.inventory.cluster import Cluster, Datastore, Network
 from vplacer.inventory.host import DeviceBinding, Host, PciDevice
 from vplacer.inventory.limits_table import parse_release
 from vplacer.inventory.moids import moid_order
+from vplacer.inventory.schema_check import validate
 from vplacer.inventory.site import HeldDevice, Site, SiteExtras
 from vplacer.inventory.site_cards import CardUse
 from vplacer.inventory.site_clusters import ClusterNames, PoolMaker, add_rules, make_cluster
@@ -28,7 +29,7 @@ from vplacer.inventory.site_names import MoidCounter, stable_uuid
 from vplacer.inventory.site_schema import SITE_SCHEMA
 from vplacer.inventory.site_vms import SiteVm, VmMaker, VmWorld
 from vplacer.inventory.vcenter import About, Datacenter, Gap, Inventory
-from vplacer.inventory.yaml_marks import Document, parse_document, read_document, validate
+from vplacer.inventory.yaml_marks import Document, parse_document, read_document
 
 FORMAT_VERSION: Final = 1
 DEFAULT_TAKEN_AT: Final = "2025-01-01T00:00:00Z"
@@ -53,14 +54,14 @@ def load_site_text(text: str, path: str = "inventory.yaml") -> Site:
 def site_from_document(document: Document) -> Site:
     """Expand a loaded document; errors as `load_site`."""
     data = document.data
-    if isinstance(data, dict) and isinstance(data.get("format_version"), int):
-        if data["format_version"] > FORMAT_VERSION:
-            raise NewerFormatError(
-                f"inventory format {data['format_version']} is newer than this version reads",
-                obj=document.path,
-                why=f"this version reads format {FORMAT_VERSION}",
-                hint="upgrade vplacer",
-            )
+    version = data.get("format_version") if isinstance(data, dict) else None
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise NewerFormatError(
+            f"inventory format {version} is newer than this version reads",
+            obj=document.path,
+            why=f"this version reads format {FORMAT_VERSION}",
+            hint="upgrade vplacer",
+        )
     validate(document, SITE_SCHEMA)
     return _SiteBuilder(document).build()
 
@@ -194,31 +195,14 @@ class _SiteBuilder:
 
     def _with_use(self, vms: list[SiteVm]) -> list[Host]:
         """Return the hosts with what vCenter shows of the cards in use: bindings, and VMs of a vGPU card."""
-        by_name = {item.vm.name: item.vm.moid for item in vms}
+        moids = {item.vm.name: item.vm.moid for item in vms}
         bindings: dict[str, list[DeviceBinding]] = {}
         for item in vms:
-            host = item.vm.host
-            if host is None:
-                continue
-            for key, address in item.made.held:
-                bindings.setdefault(host, []).append(
-                    DeviceBinding(stable_uuid("assigned", host, str(address)), item.vm.moid, address, key)
-                )
-        result = []
-        for entry in self.hosts:
-            host = entry.host
-            use = self.uses[host.moid]
-            release = parse_release(host.api_version)
-            tells_address = release is not None and release >= (9, 1, 0)
-            found = [
-                binding if tells_address else replace(binding, address=None, device_key=None)
-                for binding in sorted(
-                    bindings.get(host.moid, []), key=lambda b: (moid_order(b.vm), b.device_key or 0)
-                )
-            ]
-            devices = tuple(_with_vms(device, use, by_name) for device in host.pci_devices)
-            result.append(replace(host, pci_devices=devices, bindings=tuple(found)))
-        return result
+            for key, address in item.made.held if item.vm.host else ():
+                host = item.vm.host or ""
+                instance = stable_uuid("assigned", host, str(address))
+                bindings.setdefault(host, []).append(DeviceBinding(instance, item.vm.moid, address, key))
+        return [_with_use(entry.host, self.uses[entry.host.moid], bindings, moids) for entry in self.hosts]
 
     def _with_rules(self, cluster: Cluster, index: int, vms: list[SiteVm]) -> Cluster:
         own = [item for item in vms if item.owner == cluster.moid]
@@ -266,6 +250,18 @@ def _named(entry: Any) -> tuple[str, bool]:
     if isinstance(entry, dict):
         return str(entry["name"]), bool(entry.get("accessible", True))
     return str(entry), True
+
+
+def _with_use(
+    host: Host, use: CardUse, bindings: dict[str, list[DeviceBinding]], moids: dict[str, str]
+) -> Host:
+    """Before API 9.1 a binding names neither card nor device (vSphere API: AssignableHardwareBinding)."""
+    release = parse_release(host.api_version)
+    tells_card = release is not None and release >= (9, 1, 0)
+    ordered = sorted(bindings.get(host.moid, []), key=lambda b: (moid_order(b.vm), b.device_key or 0))
+    shown = ordered if tells_card else [replace(b, address=None, device_key=None) for b in ordered]
+    devices = tuple(_with_vms(device, use, moids) for device in host.pci_devices)
+    return replace(host, pci_devices=devices, bindings=tuple(shown))
 
 
 def _with_vms(device: PciDevice, use: CardUse, by_name: dict[str, str]) -> PciDevice:

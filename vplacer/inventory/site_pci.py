@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vplacer.inventory.gpu_models import GpuModel, gpu_by_name, gpu_candidates
 from vplacer.inventory.host import Passthrough, PciDevice, Sriov
-from vplacer.inventory.nic_models import NIC_MODELS, NicModel, nic_by_name
 from vplacer.inventory.pci import PciAddress, PciIds
+from vplacer.inventory.site_card_lines import Card, expand_lines
 from vplacer.inventory.yaml_marks import Document, Pointer
 
 _CLASS_NAMES: Final = {
@@ -31,43 +30,7 @@ _ROOT_PORTS: Final = {
     "amd": (PciIds(0x1022, 0x1483), "Advanced Micro Devices, Inc. [AMD]", "Starship/Matisse GPP Bridge"),
 }
 _SWITCH: Final = (PciIds(0x1000, 0xC030), "Broadcom / LSI", "PEX890xx PCIe Gen 5 Switch")
-_NVSWITCHES: Final = {
-    "A100": (PciIds(0x10DE, 0x1AF1), "GA100 [A100 NVSwitch]"),
-    "H100": (PciIds(0x10DE, 0x22A3), "GH100 [H100 NVSwitch]"),
-}
-_KINDS: Final = ("gpu", "nic", "nvswitch", "storage", "pci")
 _NO_PASSTHROUGH: Final = Passthrough(capable=False, enabled=False, active=False)
-
-
-@dataclass
-class Card:
-    """One card of a host kind while its tree is built."""
-
-    name: str
-    kind: str
-    pointer: Pointer
-    raw: dict[str, Any]
-    ids: PciIds
-    class_id: int
-    vendor_name: str
-    device_name: str
-    node: int | None
-    gpu: GpuModel | None = None
-    nic: NicModel | None = None
-    address: PciAddress | None = None
-    parent: PciAddress | None = None
-
-    @property
-    def placed(self) -> PciAddress:
-        """The address, once the tree is built."""
-        assert self.address is not None
-        return self.address
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Names of the switches above it, outermost first."""
-        switch = self.raw.get("switch")
-        return tuple(str(switch).split("/")) if switch else ()
 
 
 @dataclass(frozen=True)
@@ -105,137 +68,8 @@ def build_tree(
     Raises:
         FileFormatError: unknown model, node or name, a switch on two nodes, an address taken twice.
     """
-    cards = _expand(document, pointer, raw, nodes)
+    cards = expand_lines(document, pointer, raw, nodes)
     return _TreeBuilder(document, cards, nodes, cpu_vendor, vgpu).build()
-
-
-def _expand(document: Document, pointer: Pointer, raw: list[dict[str, Any]], nodes: int) -> list[Card]:
-    cards: list[Card] = []
-    counters = dict.fromkeys(_KINDS, 0)
-    seen: set[str] = set()
-    for index, line in enumerate(raw):
-        place = (*pointer, index)
-        kinds = [kind for kind in _KINDS if kind in line]
-        if len(kinds) != 1:
-            raise document.error(place, f"a device is exactly one of {', '.join(_KINDS)}")
-        kind = kinds[0]
-        count = int(line.get("count", 1))
-        if count > 1 and "address" in line:
-            raise document.error((*place, "address"), "one address cannot serve several devices")
-        for number in range(count):
-            name = _card_name(line, kind, counters, number, count)
-            if name in seen:
-                raise document.error((*place, "name"), f"two devices are called '{name}'")
-            seen.add(name)
-            cards.append(_card(document, place, line, kind, name, nodes))
-    return cards
-
-
-def _card_name(line: dict[str, Any], kind: str, counters: dict[str, int], number: int, count: int) -> str:
-    if "name" in line:
-        return f"{line['name']}{number}" if count > 1 else str(line["name"])
-    counters[kind] += 1
-    return f"{kind}{counters[kind] - 1}"
-
-
-def _card(document: Document, place: Pointer, line: dict[str, Any], kind: str, name: str, nodes: int) -> Card:
-    node = _card_node(document, place, line, nodes)
-    if kind == "gpu":
-        gpu = find_gpu(document, (*place, "gpu"), str(line["gpu"]))
-        return Card(
-            name,
-            kind,
-            place,
-            line,
-            gpu.ids,
-            gpu.class_id,
-            gpu.vendor_name,
-            gpu.device_name,
-            node,
-            gpu=gpu,
-        )
-    if kind == "nic":
-        nic = find_nic(document, (*place, "nic"), str(line["nic"]))
-        return Card(
-            name,
-            kind,
-            place,
-            line,
-            nic.ids,
-            nic.class_id,
-            nic.vendor_name,
-            nic.device_name,
-            node,
-            nic=nic,
-        )
-    if kind == "nvswitch":
-        model = _NVSWITCHES.get(str(line["nvswitch"]).upper())
-        if model is None:
-            raise document.error(
-                (*place, "nvswitch"), f"no such NVSwitch: {', '.join(_NVSWITCHES)} are known"
-            )
-        return Card(name, kind, place, line, model[0], 0x0680, "NVIDIA Corporation", model[1], node)
-    if kind == "storage":
-        if line["storage"] != "nvme":
-            raise document.error((*place, "storage"), "no such storage controller: nvme is known")
-        return Card(
-            name,
-            kind,
-            place,
-            line,
-            PciIds(0x144D, 0xA824),
-            0x0108,
-            "Samsung Electronics Co Ltd",
-            "NVMe SSD Controller PM173X",
-            node,
-        )
-    other = line["pci"]
-    parts = [int(part, 16) for part in str(other["ids"]).split(":")]
-    return Card(
-        name,
-        kind,
-        place,
-        line,
-        PciIds(*parts),
-        int(other["class"]),
-        str(other.get("vendor_name", "")),
-        str(other.get("device_name", "")),
-        node,
-    )
-
-
-def _card_node(document: Document, place: Pointer, line: dict[str, Any], nodes: int) -> int | None:
-    node = line.get("node")
-    if node is None:
-        if nodes == 1:
-            return 0
-        raise document.error(place, f"the key 'node' is missing: this host has {nodes} nodes")
-    if node == "unknown":
-        return None
-    if int(node) >= nodes:
-        raise document.error((*place, "node"), f"there is no node {node}: this host has {nodes}, from 0")
-    return int(node)
-
-
-def find_gpu(document: Document, place: Pointer, name: str) -> GpuModel:
-    """Return the GPU model of a name, or raise an error at its place that names candidates."""
-    model = gpu_by_name(name)
-    if model is None:
-        close = gpu_candidates(name)
-        hint = (
-            f"did you mean {', '.join(close)}?" if close else "give its ids: pci: {ids: ..., class: 0x0302}"
-        )
-        raise document.error(place, f"no GPU model is called '{name}'", hint=hint)
-    return model
-
-
-def find_nic(document: Document, place: Pointer, name: str) -> NicModel:
-    """Return the NIC model of a name, or raise an error at its place."""
-    model = nic_by_name(name)
-    if model is None:
-        known = ", ".join(nic.name for nic in NIC_MODELS)
-        raise document.error(place, f"no NIC model is called '{name}'", hint=f"known: {known}")
-    return model
 
 
 @dataclass

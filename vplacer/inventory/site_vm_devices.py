@@ -60,7 +60,6 @@ class DeviceMaker:
         lines: list[dict[str, Any]] | None,
         pointer: Pointer,
         item: SiteHost,
-        vm: str,
         vm_name: str,
         running: bool,
     ) -> VmDevices:
@@ -81,7 +80,7 @@ class DeviceMaker:
             kind = self._kind(line, spot)
             for _ in range(int(line.get("count", 1))):
                 try:
-                    self._line(made, line, kind, spot, item, vm, vm_name, running)
+                    self._line(made, line, kind, spot, item, vm_name, running)
                 except NoCard as reason:
                     raise self.document.error((*spot, kind), str(reason)) from None
         return made
@@ -111,7 +110,6 @@ class DeviceMaker:
         kind: str,
         spot: Pointer,
         item: SiteHost,
-        vm: str,
         vm_name: str,
         running: bool,
     ) -> None:
@@ -130,7 +128,7 @@ class DeviceMaker:
                 made.held.append((key, address))
             return
         if kind == "dynamic":
-            self._dynamic(made, line, spot, use, vm, vm_name, running, holds)
+            self._dynamic(made, line, spot, use, vm_name, running, holds)
             return
         if kind == "vgpu":
             profile = str(line["vgpu"])
@@ -147,7 +145,6 @@ class DeviceMaker:
         line: dict[str, Any],
         spot: Pointer,
         use: CardUse,
-        vm: str,
         vm_name: str,
         running: bool,
         holds: tuple[PciAddress, ...],

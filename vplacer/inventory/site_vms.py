@@ -104,7 +104,7 @@ class VmMaker:
         if template and power is not VmPower.OFF:
             raise self.document.error((*pointer, "power"), "a template is off")
         moid = self.moids.take("vm")
-        made = self.devices.make(raw.get("devices"), pointer, item, moid, name, running=power is VmPower.ON)
+        made = self.devices.make(raw.get("devices"), pointer, item, name, running=power is VmPower.ON)
         for key in ("node_affinity", "home"):
             self._check_nodes(raw.get(key, []), (*pointer, key), item)
         self._check_nodes(
