@@ -7,6 +7,7 @@ folder ``fixtures/`` beside the package. Callers ask by kind and name and never 
 from __future__ import annotations
 
 import difflib
+import os
 from importlib import resources
 from pathlib import Path
 from typing import Final, Literal
@@ -78,3 +79,18 @@ def fixtures_root() -> Path:
     if (package / "fixtures").is_dir():
         return package / "fixtures"
     raise InternalError("the example files are missing from this installation", obj=str(package))
+
+
+def file_or_fixture(kind: FixtureKind, text: str) -> Path:
+    """Return the file that a user's text names: a path, or the name of a fixture.
+
+    A file of that name in the working folder wins. A text with a folder or a suffix is a path, whether
+    the file exists or not: whoever opens it says what is wrong.
+
+    Raises:
+        UnknownObjectError: neither a file nor a fixture has this name.
+    """
+    path = Path(text).expanduser()
+    if path.is_file() or "/" in text or os.sep in text or path.suffix:
+        return path
+    return fixture_path(kind, text)

@@ -1,0 +1,160 @@
+"""`vplacer plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vplacer.cli import failure
+from vplacer.cli.common import Command, Common, common_of, examples
+from vplacer.cli.examples_type import FileOrExample
+from vplacer.cli.interrupt import graceful_interrupt
+from vplacer.cli.output import emit, remark
+from vplacer.cli.plan_output import render
+from vplacer.cli.run import world_for
+from vplacer.cli.source_options import source_of, source_params
+from vplacer.errors import UsageError
+
+if TYPE_CHECKING:
+    from vplacer.jobs.plan import PlanOptions, PlanResult
+    from vplacer.plan.model import Plan
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, **values: Any) -> int:
+    from vplacer.jobs.plan import run_plan
+
+    common = common_of(ctx)
+    options = _options(ctx, common, values)
+    with graceful_interrupt(common) as stop:
+        world = world_for(common, now=options.now, stop=stop, machine=values["format_"] != "text")
+        result = run_plan(options, world)
+    text = render(
+        result.plan,
+        common,
+        format_=values["format_"],
+        summary=values["summary"],
+        seconds=result.solve_seconds,
+    )
+    emit(common, text)
+    _remarks(result, common, values)
+    return exit_code(result.plan, detailed=values["detailed_exitcode"])
+
+
+def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> PlanOptions:
+    from vplacer.jobs.plan import PlanOptions
+    from vplacer.solver.verdict import SolveOptions
+
+    if values["dry_run"] and values["output"]:
+        raise UsageError(
+            "--dry-run and --output exclude each other", why="a dry run writes nothing", hint="leave one out"
+        )
+    return PlanOptions(
+        source=source_of(ctx, common, values),
+        request=values["request"],
+        now=values["now"],
+        partial=values["partial"],
+        repair=values["repair"],
+        include_managed=values["include_managed"],
+        previous=values["since"],
+        output=values["output"],
+        search=SolveOptions(
+            seed=values["seed"], work=values["work"], time_limit_s=values["time_limit"] or None
+        ),
+    )
+
+
+def _remarks(result: PlanResult, common: Common, values: dict[str, Any]) -> None:
+    if result.saved is not None:
+        remark(common, f"saved to {result.saved}; vplacer show {result.saved} shows it again")
+    elif values["output"] is not None:
+        remark(common, f"{values['output']} was not written: there is no plan to carry out")
+    elif not values["dry_run"] and values["format_"] == "text" and result.plan.applyable:
+        remark(common, "this plan was not saved, and the next one may differ; -o plan.json saves it")
+
+
+def exit_code(plan: Plan, *, detailed: bool) -> int:
+    """Return the exit code that says what the solver found."""
+    from vplacer.solver.verdict import Status, StoppedBy
+
+    if plan.verdict.stopped_by is StoppedBy.INTERRUPT:
+        return failure.INTERRUPTED
+    if plan.verdict.status is Status.INFEASIBLE:
+        return failure.INFEASIBLE
+    if plan.verdict.status is Status.UNDECIDED:
+        return failure.UNDECIDED
+    return failure.CHANGES if detailed and plan.steps else failure.OK
+
+
+_PATH = click.Path(path_type=Path)
+
+command = Command(
+    "plan",
+    callback=_run,
+    help="Decide where the VMs of a request go, and show what would change and why. "
+    "Nothing is changed in the vCenter; with --dry-run nothing is written anywhere.",
+    params=[
+        click.Option(
+            ["-r", "--request"],
+            metavar="FILE",
+            type=FileOrExample("requests"),
+            required=True,
+            help="The request: a YAML file (`vplacer schema request`), or the name of an example.",
+        ),
+        click.Option(["--dry-run"], is_flag=True, help="Compute and print; write nothing anywhere."),
+        click.Option(["-o", "--output"], metavar="FILE", type=_PATH, help="Save the plan."),
+        click.Option(
+            ["--format", "format_"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            help="text for people; json is stable, see docs/plan-json.md.",
+        ),
+        click.Option(["--summary"], is_flag=True, help="Print only the counts and the verdict."),
+        click.Option(
+            ["--detailed-exitcode"], is_flag=True, help="Exit with 2 when the plan would change something."
+        ),
+        click.Option(
+            ["--partial/--all-or-nothing"],
+            default=None,
+            show_default="as the request says",
+            help="Place what can be placed and name the rest, or place all.",
+        ),
+        click.Option(
+            ["--repair"],
+            is_flag=True,
+            help="Also move VMs of the request that already have what they ask for.",
+        ),
+        click.Option(
+            ["--include-managed"],
+            metavar="VM",
+            multiple=True,
+            help="Place this VM although somebody else owns it (its name; more than once).",
+        ),
+        click.Option(
+            ["--since"],
+            metavar="PLAN",
+            type=_PATH,
+            help="Show what has changed since this saved plan. Default: the file of --output, if it is one.",
+        ),
+        click.Option(
+            ["--work"],
+            type=click.IntRange(min=1),
+            default=100,
+            help="Limit of the search in units of work: the same input gives the same plan.",
+        ),
+        click.Option(
+            ["--time-limit"],
+            metavar="SECONDS",
+            type=click.FloatRange(min=0),
+            help="Limit of the search in seconds; a plan found so far is used. Equal plans are not promised.",
+        ),
+        click.Option(["--seed"], type=click.IntRange(min=0), default=1, help="Seed of the search."),
+        *source_params(),
+    ],
+    epilog=examples(
+        "vplacer plan --dry-run --lab nvswitch -r nvswitch",
+        "vplacer plan --vcenter vc.example.com --username ro@vsphere.local -r request.yaml -o plan.json",
+    ),
+)

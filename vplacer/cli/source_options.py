@@ -1,0 +1,188 @@
+"""The options that say where the inventory comes from. The same on every command that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vplacer.cli.common import Common, GroupedOption, rank
+from vplacer.cli.examples_type import FileOrExample
+from vplacer.errors import UsageError
+from vplacer.jobs.source import SourceOptions
+
+SOURCES = {"vcenter": "--vcenter", "from_": "--from", "lab": "--lab", "replay": "--replay"}
+"""Parameter names and options of the four sources."""
+
+_ONLY_VCENTER = {
+    "username": "--username",
+    "password_file": "--password-file",
+    "password_stdin": "--password-stdin",
+    "ca_file": "--ca-file",
+    "insecure": "--insecure",
+}
+_PATH = click.Path(path_type=Path)
+
+
+_HEADING = "Source of the inventory: one of --vcenter, --from, --lab, --replay"
+
+
+def source_params(*, now: bool = True) -> list[click.Parameter]:
+    """Return the source options, new for each command."""
+    params: list[click.Parameter] = [
+        _option(
+            "--vcenter",
+            metavar="HOST[:PORT]",
+            envvar="VPLACER_VCENTER",
+            help="Read this vCenter. The password comes from --password-file, --password-stdin, "
+            "VPLACER_PASSWORD, VPLACER_PASSWORD_FILE, the keyring, or password_command of the configuration.",
+        ),
+        _option(
+            "--from",
+            "from_",
+            metavar="FILE",
+            type=FileOrExample("sites"),
+            envvar="VPLACER_FROM",
+            help="Read a snapshot that `vplacer collect` wrote, or an inventory YAML.",
+        ),
+        _option(
+            "--lab",
+            metavar="SITE",
+            type=FileOrExample("sites"),
+            envvar="VPLACER_LAB",
+            help="Start a simulated vCenter for this run and read it. SITE is an example of "
+            "`vplacer lab list`, or an inventory YAML or snapshot; a file of that name goes first.",
+        ),
+        _option(
+            "--replay",
+            metavar="CASSETTE",
+            type=FileOrExample("cassettes"),
+            envvar="VPLACER_REPLAY",
+            help="Read a session recorded with --record or `vplacer lab record`.",
+        ),
+        _option("--username", metavar="NAME", envvar="VPLACER_USERNAME", help="Account of the vCenter."),
+        _option("--password-file", metavar="FILE", type=_PATH, help="File that holds the password."),
+        _option("--password-stdin", is_flag=True, help="Read the password from standard input."),
+        _option(
+            "--ca-file",
+            metavar="FILE",
+            type=_PATH,
+            envvar="VPLACER_CA_FILE",
+            help="Certificates (PEM) to verify the vCenter with, instead of the system's.",
+        ),
+        _option("--insecure", is_flag=True, help="Do not verify the vCenter's certificate; warns each time."),
+        _option(
+            "--overlays",
+            metavar="DIR",
+            type=_PATH,
+            envvar="VPLACER_OVERLAYS",
+            help="Use the overlays in this folder and no others: NVLinks and locality that a vCenter cannot "
+            "tell. Without it: those in an inventory YAML, in the folder NAME.overlays beside the file read, "
+            "and in the user's data folder under the vCenter's UUID.",
+        ),
+        _option(
+            "--allow-incomplete",
+            is_flag=True,
+            help="Go on although part of the inventory could not be read.",
+        ),
+        _option(
+            "--record",
+            metavar="FILE",
+            type=_PATH,
+            help="Record the session with the vCenter (.json or .json.gz), without passwords, user names "
+            "and other secrets.",
+        ),
+    ]
+    if now:
+        params.append(
+            _option(
+                "--now",
+                metavar="TIME",
+                type=MOMENT,
+                help="Stamp results with this time (ISO 8601) instead of the clock's, for equal bytes.",
+            )
+        )
+    return params
+
+
+def _option(*names: str, **kwargs: Any) -> click.Option:
+    return GroupedOption(names, heading=_HEADING, **kwargs)
+
+
+if TYPE_CHECKING:
+    _Type = click.ParamType[Any]
+else:  # generic only in newer versions of click
+    _Type = click.ParamType
+
+
+class _Moment(_Type):
+    """A point in time in ISO 8601; without a zone it is taken as UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse a text."""
+        from datetime import UTC, datetime
+
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is no time; expected such as 2026-11-30T08:10:00Z.", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+MOMENT = _Moment()
+
+
+def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> SourceOptions:
+    """Return the source chosen. One given on the command line beats the environment, that the configuration.
+
+    Raises:
+        UsageError: no source, two of the same strength, or an option that does not go with it.
+    """
+    chosen = _choose(ctx, values)
+    if chosen != "vcenter":
+        for name, option in _ONLY_VCENTER.items():
+            if values.get(name) and rank(ctx, name) == 3:
+                raise UsageError(f"{option} goes with --vcenter only, not with {SOURCES[chosen]}")
+    if values.get("record") and chosen in ("from_", "replay"):
+        raise UsageError(
+            f"--record records a session with a vCenter; {SOURCES[chosen]} opens none",
+            hint="use it with --vcenter or --lab",
+        )
+    return SourceOptions(
+        vcenter=values["vcenter"] if chosen == "vcenter" else None,
+        file=values["from_"] if chosen == "from_" else None,
+        lab=values["lab"] if chosen == "lab" else None,
+        cassette=values["replay"] if chosen == "replay" else None,
+        username=values["username"],
+        password_file=values["password_file"],
+        password_stdin=values["password_stdin"],
+        password_command=common.config_only.get("password_command"),
+        ca_file=values["ca_file"],
+        insecure=values["insecure"],
+        overlays=values["overlays"],
+        allow_incomplete=values["allow_incomplete"],
+        record=values.get("record"),
+    )
+
+
+def _choose(ctx: click.Context, values: Mapping[str, Any]) -> str:
+    given = {name: rank(ctx, name) for name in SOURCES if values.get(name)}
+    if not given:
+        raise UsageError(
+            "where should the inventory come from?",
+            why="none of --vcenter, --from, --lab, --replay is given",
+            hint="to try it out: --lab nvswitch (vplacer lab list names the examples)",
+        )
+    best = [name for name, strength in given.items() if strength == max(given.values())]
+    if len(best) > 1:
+        raise UsageError(
+            f"{' and '.join(SOURCES[name] for name in best)} exclude each other",
+            hint="give one source",
+        )
+    return best[0]

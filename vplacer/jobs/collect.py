@@ -1,0 +1,50 @@
+"""Reads a vCenter into a snapshot file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from vplacer.inventory.vcenter import Inventory
+from vplacer.jobs.output_file import check_writable
+from vplacer.jobs.overlays import folder_beside, save_overlays
+from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class CollectResult:
+    """What was written; ``overlay_folder`` None = there were no overlays to write."""
+
+    inventory: Inventory
+    overlay_folder: Path | None
+    overlay_hosts: int
+
+
+def run_collect(
+    options: SourceOptions, output: Path, world: World, now: datetime | None = None
+) -> CollectResult:
+    """Read an inventory and write it as a snapshot, with the overlays in use beside it.
+
+    Args:
+        options: the source.
+        output: the snapshot; its name tells whether it is compressed.
+        world: the outside.
+        now: stamp the snapshot with this time.
+
+    Raises:
+        InventoryIncomplete: nothing is written then, unless it was allowed.
+        OutputError: the snapshot cannot be written.
+    """
+    from vplacer.inventory.snapshot import save_snapshot
+
+    check_writable(output)
+    reading = read_source(options, world, now)
+    save_snapshot(reading.inventory, output)
+    folder = None
+    if reading.overlays:
+        folder = folder_beside(output)
+        save_overlays(folder, reading.overlays)
+    hosts = len({overlay.host for overlay in reading.overlays})
+    return CollectResult(reading.inventory, folder, hosts)

@@ -1,0 +1,93 @@
+"""Where the overlays of an inventory come from: what a vCenter cannot tell about its hosts.
+
+With ``--overlays DIR`` those in that folder, and no others. Otherwise all of:
+
+- those in the inventory YAML itself, where the source is one
+- the folder ``NAME.overlays`` beside the snapshot, cassette or inventory file ``NAME.json.gz``
+- the user's data folder, ``overlays/<vCenter UUID>``
+
+Where two tell of the same link or device, the later made one counts (`topology.overlay_facts`), so a
+new import takes effect on old snapshots too. `vplacer collect`, ``--record`` and `vplacer lab record`
+write the folder beside their file when overlays are in use: the two together say all that the source
+said, on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vplacer.inventory.overlay import Overlay
+from vplacer.jobs.world import data_folder
+
+_SUFFIXES = (".json.gz", ".json", ".yaml", ".yml", ".gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlays:
+    """Overlays, ordered by host, and the places they come from."""
+
+    items: tuple[Overlay, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+def folder_beside(file: Path) -> Path:
+    """Return the overlay folder that goes with a file: ``x.json.gz`` has ``x.overlays``."""
+    for suffix in _SUFFIXES:
+        if file.name.endswith(suffix) and file.name != suffix:
+            return file.with_name(file.name.removesuffix(suffix) + ".overlays")
+    return file.with_name(file.name + ".overlays")
+
+
+def user_folder(environ: Mapping[str, str], vcenter_uuid: str) -> Path:
+    """Return the user's folder of overlays of one vCenter."""
+    return data_folder(environ) / "overlays" / vcenter_uuid
+
+
+def find_overlays(
+    given: Path | None,
+    own: tuple[Overlay, ...],
+    file: Path | None,
+    environ: Mapping[str, str],
+    vcenter_uuid: str,
+) -> Overlays:
+    """Return the overlays to use.
+
+    Args:
+        given: the folder the user named.
+        own: those inside the source itself.
+        file: the file the source is, or is served from.
+        environ: tells the user's data folder.
+        vcenter_uuid: of the inventory.
+
+    Raises:
+        UsageError: the folder named does not exist.
+        FileFormatError, NewerFormatError: a file in the folder is no overlay.
+    """
+    from vplacer.inventory.overlay_file import load_overlays
+
+    if given is not None:
+        return Overlays(load_overlays(given), (str(given),))
+    found = dict.fromkeys(own)
+    origins = [str(file) if file else "the inventory itself"] if own else []
+    folders = [folder_beside(file)] if file else []
+    if vcenter_uuid:
+        folders.append(user_folder(environ, vcenter_uuid))
+    for folder in folders:
+        if folder.is_dir() and (items := load_overlays(folder)):
+            found |= dict.fromkeys(items)
+            origins.append(str(folder))
+    items = tuple(sorted(found, key=lambda item: (item.host, item.created, item.source)))
+    return Overlays(items, tuple(origins))
+
+
+def save_overlays(folder: Path, overlays: tuple[Overlay, ...]) -> None:
+    """Write overlays into a folder, one file a host; files of other hosts stay.
+
+    Raises:
+        OutputError: the folder or a file cannot be written.
+    """
+    from vplacer.inventory.overlay_file import save_overlays as save
+
+    save(folder, overlays)

@@ -1,0 +1,42 @@
+"""Writes a commented request from the VMs of an inventory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vplacer.errors import OutputError
+from vplacer.inventory.files import write_file
+from vplacer.jobs.output_file import check_writable
+from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.world import World
+
+
+def run_request_init(
+    options: SourceOptions,
+    world: World,
+    *,
+    cluster: str | None = None,
+    folder: str | None = None,
+    tag: str | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
+) -> str:
+    """Return a request that asks for what today's VMs have, and write it where asked to.
+
+    Raises:
+        UnknownObjectError: the cluster, folder or tag does not exist, or holds no VM.
+        OutputError: the file exists and may not be replaced, or cannot be written.
+    """
+    if output is not None:
+        if output.exists() and not overwrite:
+            raise OutputError("exists already", obj=str(output), hint="--force replaces it")
+        check_writable(output)
+    reading = read_source(options, world)
+    text = _text(reading, cluster, folder, tag)
+    if output is not None:
+        write_file(output, text.encode())
+    return text
+
+
+def _text(reading: object, cluster: str | None, folder: str | None, tag: str | None) -> str:
+    raise NotImplementedError

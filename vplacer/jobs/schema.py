@@ -1,0 +1,18 @@
+"""The JSON Schemas of the files that people write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return a schema by format name. KeyError for a name that is none."""
+    if name == "inventory":
+        from vplacer.inventory.site_schema import SITE_SCHEMA
+
+        return SITE_SCHEMA
+    if name == "request":
+        from vplacer.request.schema import request_schema
+
+        return request_schema()
+    raise KeyError(name)

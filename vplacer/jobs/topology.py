@@ -1,0 +1,85 @@
+"""The topology of one host, described for the exporters, or as a graph."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vplacer.errors import AmbiguousObjectError, UnknownObjectError
+from vplacer.inventory.host import Host
+from vplacer.inventory.vcenter import Inventory
+from vplacer.jobs.source import Reading, SourceOptions, read_source
+from vplacer.jobs.world import World
+
+if TYPE_CHECKING:
+    from vplacer.topology.describe import HostDescription
+    from vplacer.topology.graph import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyResult:
+    """A host as the exporters want it. ``graph`` is what DOT and GraphML are made from."""
+
+    description: HostDescription
+    graph: Graph
+
+
+def host_topology(name: str, options: SourceOptions, world: World) -> TopologyResult:
+    """Describe the topology of a host.
+
+    Args:
+        name: the host's name, its name up to the first dot, or its managed object id.
+        options: where the inventory comes from.
+        world: the outside.
+
+    Raises:
+        UnknownObjectError, AmbiguousObjectError: the name fits no host, or several.
+        VplacerError: the inventory cannot be read.
+    """
+    from vplacer.topology.build import build_topologies
+    from vplacer.topology.describe import describe_host
+    from vplacer.topology.graph import host_graph
+
+    reading = read_source(options, world)
+    host = find_host(reading.inventory, name)
+    topology = build_topologies(reading.inventory, reading.overlays)[host.moid]
+    vms = reading.inventory.vms_by_host.get(host.moid, ())
+    return TopologyResult(describe_host(host, topology, vms), host_graph(host, topology, vms))
+
+
+def host_names(reading: Reading) -> list[str]:
+    """Return the names of all hosts, sorted."""
+    return sorted(host.name for host in reading.inventory.hosts)
+
+
+def find_host(inventory: Inventory, name: str) -> Host:
+    """Return the host of a name, of a name up to the first dot, or of a managed object id.
+
+    Raises:
+        UnknownObjectError: none fits; the message names the nearest.
+        AmbiguousObjectError: several fit; the message lists them.
+    """
+    wanted = name.lower()
+    hosts = inventory.hosts
+    found = [host for host in hosts if wanted in (host.name.lower(), host.moid.lower())]
+    found = found or [host for host in hosts if host.name.lower().partition(".")[0] == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(f"{host.name} ({host.moid})" for host in found)
+        raise AmbiguousObjectError(
+            "several hosts have this name", obj=name, why=listed, hint="give the id in brackets"
+        )
+    names = sorted(host.name for host in hosts)
+    close = difflib.get_close_matches(name, names, n=3)
+    some = ", ".join(close or names[:10]) + (" ..." if not close and len(names) > 10 else "")
+    raise UnknownObjectError(
+        "no host has this name",
+        obj=name,
+        hint=f"did you mean {some}?"
+        if close
+        else f"there are: {some}"
+        if names
+        else "the inventory has none",
+    )

@@ -1,0 +1,69 @@
+"""What a job may use of the world outside: environment, clock, standard input, progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, TextIO
+
+
+class Progress(Protocol):
+    """Told how far long work is. Calls may come from several threads."""
+
+    def step(self, title: str, done: int, total: int) -> None:
+        """Report ``done`` of ``total`` parts of the work named ``title``; total 0 = not known."""
+
+    def finish(self) -> None:
+        """Take the display away."""
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def step(self, title: str, done: int, total: int) -> None:
+        """Do nothing."""
+
+    def finish(self) -> None:
+        """Do nothing."""
+
+
+def never() -> bool:
+    """Tell that nobody asked to stop."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The outside, passed in by whoever starts a job.
+
+    ``warn`` takes a sentence the user must see now; ``stop`` tells whether long work should end with
+    what it has; ``seconds`` is a clock that only measures durations.
+    """
+
+    environ: Mapping[str, str]
+    clock: Callable[[], datetime]
+    seconds: Callable[[], float]
+    warn: Callable[[str], None]
+    stdin: TextIO | None = None
+    progress: Progress = field(default_factory=NoProgress)
+    stop: Callable[[], bool] = never
+
+
+def timestamp(moment: datetime) -> str:
+    """Return ISO 8601 in UTC, whole seconds, with a trailing Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Return the user's data folder of vplacer: VPLACER_DATA_DIR, else the system's convention."""
+    if folder := environ.get("VPLACER_DATA_DIR"):
+        return Path(folder)
+    if os.name == "nt" and (folder := environ.get("LOCALAPPDATA")):
+        return Path(folder) / "vplacer"
+    if folder := environ.get("XDG_DATA_HOME"):
+        return Path(folder) / "vplacer"
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path("~").expanduser()
+    return home / ".local" / "share" / "vplacer"
