@@ -104,7 +104,8 @@ class Demand:
     any. ``vnuma_nodes`` None = the fewest equal parts that fit a node. ``weight_milli`` counts at
     level 1 within ``priority`` (higher first). ``memory_reserved`` False only for VMs without
     devices whose reservation is partial: they may then be divided over nodes.
-    ``hardware_version`` is the one the VM will have after the plan.
+    ``hardware_version`` is the one the VM will have after the plan. ``mode_stated`` False = ``mode`` is the
+    default: a VM that meets all else is not changed for its sake.
     """
 
     id: str
@@ -134,6 +135,7 @@ class Demand:
     overhead_mib: int = 0
     drs_override: bool = True
     source: SourceLine | None = None
+    mode_stated: bool = False
 
     @property
     def has_devices(self) -> bool:

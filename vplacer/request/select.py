@@ -128,7 +128,7 @@ class Selection:
             return vms
         wanted = selector.folder.strip("/")
         folders = {vm.folder for vm in self.vms}
-        fitting = {folder for folder in folders if _in_folder(folder, wanted)}
+        fitting = {folder for folder in folders if in_folder(folder, wanted)}
         if not fitting:
             self.complaints.unknown(
                 (*at, "folder"), f"no VM is in a folder '{selector.folder}'", close_names(wanted, folders)
@@ -193,7 +193,7 @@ class Selection:
         return [vm for vm in vms if key(vm).lower() in wanted]
 
 
-def _in_folder(folder: str, wanted: str) -> bool:
+def in_folder(folder: str, wanted: str) -> bool:
     """Whether a folder path is ``wanted``, below it, or fits it as a pattern; the path may be cut above."""
     path = folder.strip("/")
     parts, sought = path.split("/"), wanted.split("/")

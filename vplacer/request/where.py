@@ -1,0 +1,98 @@
+"""Where a VM may go: clusters, hosts, pool, and the datastores and networks its host must reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vplacer.inventory.host import Host
+from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.vm import Vm
+from vplacer.inventory.yaml_marks import Pointer
+from vplacer.request.file import Placing, RequestFile
+from vplacer.request.lookup import Lookup
+from vplacer.request.select import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Managed object ids; empty = any. ``excluded``: the VM cannot leave its host, which is not allowed.
+
+    ``pool`` None = the VM's own where it stays in its cluster, else the root pool of the cluster.
+    """
+
+    clusters: tuple[str, ...]
+    hosts: tuple[str, ...]
+    pool: str | None
+    datastores: tuple[str, ...]
+    networks: tuple[str, ...]
+    excluded: bool = False
+
+
+class WhereMaker:
+    """Resolves the places of one request's entries."""
+
+    def __init__(self, inventory: Inventory, lookup: Lookup, request: RequestFile) -> None:
+        self.inventory = inventory
+        self.lookup = lookup
+        self.request = request
+
+    def where(self, target: Target, held_here: bool) -> Where:
+        """Return where a target may go; ``held_here``: it cannot leave the host it is on.
+
+        An existing VM stays in its cluster unless ``clusters`` or ``hosts`` say otherwise: moving to
+        another cluster is more than a placement.
+        """
+        placing, vm = target.entry.placing, target.vm
+        base = vm or target.template
+        assert base is not None
+        at = self._pointers(target.entry.pointer)
+        clusters: tuple[str, ...] = ()
+        hosts: tuple[str, ...] = ()
+        if placing.clusters is not None:
+            clusters = self.lookup.find_clusters(at("clusters"), placing.clusters)
+        if placing.hosts is not None:
+            hosts = self.lookup.find_hosts(at("hosts"), placing.hosts)
+        if vm is not None and placing.clusters is None and placing.hosts is None:
+            home = self.lookup.cluster_of(vm)
+            clusters = (home,) if home is not None else ()
+        reachable = self.reachable(clusters, hosts)
+        excluded = False
+        if vm is not None and held_here and vm.host is not None:
+            excluded = all(host.moid != vm.host for host in reachable)
+            hosts = (vm.host,)
+        datastores, networks = base.datastores, base.networks
+        if placing.datastore is not None:
+            found = [self.lookup.find_datastore(at("datastore"), w, reachable) for w in placing.datastore]
+            datastores = tuple(moid for moid in found if moid is not None)
+        if placing.networks is not None:
+            found = [self.lookup.find_network(at("networks"), w, reachable) for w in placing.networks]
+            networks = tuple(moid for moid in found if moid is not None)
+        pool = self._pool(vm, placing, reachable, at)
+        return Where(clusters, hosts, pool, datastores, networks, excluded)
+
+    def reachable(self, clusters: tuple[str, ...], hosts: tuple[str, ...]) -> list[Host]:
+        """Return the hosts that clusters and hosts allow; empty = any."""
+        return [
+            host
+            for host in self.inventory.hosts
+            if (not clusters or host.cluster in clusters) and (not hosts or host.moid in hosts)
+        ]
+
+    def _pointers(self, pointer: Pointer) -> Callable[[str], Pointer]:
+        """Return where a key stands: in the entry, else in the defaults."""
+        entry = self.request.data["vms"][pointer[1]]
+        return lambda key: (*pointer, key) if key in entry else ("defaults", key)
+
+    def _pool(
+        self, vm: Vm | None, placing: Placing, reachable: list[Host], at: Callable[[str], Pointer]
+    ) -> str | None:
+        """Return the pool: the one stated, or an existing VM's own where it surely stays in its cluster."""
+        owners = tuple(dict.fromkeys(host.cluster for host in reachable if host.cluster is not None))
+        if placing.pool is not None:
+            return self.lookup.find_pool(at("pool"), placing.pool, owners)
+        pool = self.inventory.pool_by_moid.get(vm.pool) if vm is not None and vm.pool else None
+        if pool is None:
+            return None
+        leaves = pool.owner in self.inventory.cluster_by_moid and owners != (pool.owner,)
+        return None if leaves else pool.moid
