@@ -104,23 +104,28 @@ class Impact:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a VM changes: a stable code and a sentence."""
+    """Why a VM changes: a stable code and a sentence.
+
+    ``violation`` True = the judge says so of the VM as it is today; the code is then the constraint's.
+    """
 
     code: str
     text: str
+    violation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedDevice:
     """One device a placed VM will have.
 
-    ``ref`` is its name in the steps. ``address``: the card bound, or with ``bound_by`` platform only a
-    witness that there is room. ``node``: pNUMA node of the card, ``vnode``: vNUMA node told to the
-    guest; None = unknown, not told.
+    ``ref`` is its name in the steps. ``address``: the card, where ``settled`` says that it can be no
+    other; else only a witness that there is room. ``node``: pNUMA node of that card, ``vnode``: vNUMA
+    node told to the guest; None = unknown, not told.
     """
 
     ref: str
     address: PciAddress
+    settled: bool
     node: int | None
     vnode: int | None
     bound_by: BoundBy

@@ -39,7 +39,7 @@ def reasons_of(draft: Draft, violations: Iterable[Violation]) -> tuple[Reason, .
     if draft.is_new:
         return (Reason("new", f"to be made from template {draft.today.name}"),)
     found = {item.constraint: item.evidence for item in reversed(list(violations))}
-    reasons = [Reason(code, text) for code, text in sorted(found.items())]
+    reasons = [Reason(code, text, violation=True) for code, text in sorted(found.items())]
     reasons += _resized(draft)
     if draft.upgrade is not None:
         reasons.append(Reason("hardware-version", f"hardware version {draft.upgrade.before} is too old"))
@@ -165,13 +165,14 @@ def planned_asks(state: State, draft: Draft) -> tuple[PlannedAsk, ...]:
             PlannedDevice(
                 ref,
                 item.address,
+                len(choice) == 1,
                 topology.cpu_node_for(item.address),
                 vnode,
                 item.bound_by,
                 item.label,
                 item.group,
             )
-            for item, _, ref, vnode in mine
+            for item, choice, ref, vnode in mine
         )
         what = _what(ask, draft.host, devices)
         found.append(

@@ -1,0 +1,172 @@
+"""A plan as text: one line a changed VM, what it sums up to, and what is proved."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from vplacer.plan.model import DriftItem, Plan, Symbol, VmPlan
+from vplacer.report.infeasible_text import infeasible_lines
+from vplacer.report.plan_details import solver_lines, step_lines, vm_details
+from vplacer.report.plan_words import (
+    aligned,
+    bound_text,
+    count,
+    devices_text,
+    impact_text,
+    place_text,
+    value_text,
+    why_text,
+)
+from vplacer.report.solution_text import proof_line
+from vplacer.report.style import PLAIN, Style
+from vplacer.solver.verdict import Status
+
+_COLOURS = {
+    Symbol.CREATE: "green",
+    Symbol.CHANGE: "yellow",
+    Symbol.MIGRATE: "cyan",
+    Symbol.UNCHANGED: "dim",
+}
+
+
+def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: float | None = None) -> str:
+    """Return a plan as text, ending in a newline.
+
+    Args:
+        plan: the plan.
+        verbosity: 1 = what changes field by field, and the steps; 2 = solver levels, order, assumptions.
+        style: colours.
+        seconds: how long the solver took; None = left out, so that equal plans are equal texts.
+    """
+    lines = [source_line(plan)]
+    lines += drift_lines(plan)
+    lines.append("")
+    if plan.verdict.reasons or plan.verdict.status is Status.INFEASIBLE:
+        lines += infeasible_lines(plan, style)
+        lines.append("")
+    lines += _vm_lines(plan, verbosity, style)
+    lines += _left_alone_lines(plan)
+    lines += [f"note: {text}" for text in plan.notes]
+    if verbosity > 1:
+        lines += ["", *step_lines(plan), "", *solver_lines(plan)]
+    lines += ["", style.paint(summary_line(plan), "bold"), proof_line(plan, seconds)]
+    return "\n".join(lines) + "\n"
+
+
+def source_line(plan: Plan) -> str:
+    """Say what was read, when, whether all of it, and which overlays were added."""
+    source = plan.source
+    gaps = "complete" if not source.gaps else f"INCOMPLETE: {count(source.gaps, 'part')} could not be read"
+    text = (
+        f"{source.vcenter}  {count(source.hosts, 'host')}  {count(source.vms, 'VM')}  "
+        f"read {_minute(source.taken_at)}, {gaps}"
+    )
+    overlays = _overlay_texts(plan)
+    return f"{text}; overlays: {', '.join(overlays)}" if overlays else text
+
+
+def _overlay_texts(plan: Plan) -> list[str]:
+    """Say which hosts have overlays, hosts of one source and age together."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for item in plan.source.overlays:
+        grouped.setdefault((item.source, _age(item.created, plan.created)), []).append(item.host)
+    texts = []
+    for (source, age), hosts in sorted(grouped.items()):
+        named = sorted(set(hosts))
+        who = " ".join(named) if len(named) <= 3 else f"{named[0]} ... {named[-1]} ({len(named)} hosts)"
+        texts.append(f"{who} ({source}, {age})")
+    return texts
+
+
+def _minute(iso: str) -> str:
+    """Shorten an ISO 8601 UTC time to minutes; any other text stays."""
+    return f"{iso[:10]} {iso[11:16]}Z" if len(iso) >= 17 and iso.endswith("Z") else iso
+
+
+def _age(then: str, now: str) -> str:
+    try:
+        days = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).days
+    except (ValueError, TypeError):
+        return f"of {then}"
+    return "of today" if days <= 0 else f"{count(days, 'day')} old"
+
+
+def drift_lines(plan: Plan) -> list[str]:
+    """Say what moved since the previous plan, other than by that plan."""
+    if not plan.drift:
+        return []
+    return ["Drift since the last plan", *(f"  {drift_text(item)}" for item in plan.drift)]
+
+
+def drift_text(item: DriftItem) -> str:
+    """Say one field that moved; of a list only what came and went."""
+    if item.field == "power" and item.now in ("poweredOn", "poweredOff"):
+        return f"{item.name} is {'on' if item.now == 'poweredOn' else 'off'}"
+    if item.field == "exists":
+        return f"{item.name} is gone"
+    if isinstance(item.was, tuple) and isinstance(item.now, tuple):
+        gone = [text for text in item.was if text not in item.now]
+        came = [text for text in item.now if text not in item.was]
+        parts = [f"- {text}" for text in gone] + [f"+ {text}" for text in came]
+        return f"{item.name} {item.field}: {'; '.join(parts) or 'other numbers of equal entries'}"
+    return f"{item.name} {item.field}: {value_text(item.was)} -> {value_text(item.now)}"
+
+
+def _vm_lines(plan: Plan, verbosity: int, style: Style) -> list[str]:
+    changed = [vm for vm in plan.vms if vm.changed]
+    rows = [
+        (
+            vm.name,
+            place_text(plan, vm),
+            devices_text(vm),
+            bound_text(vm),
+            impact_text(vm),
+            f"[{why_text(vm)}]",
+        )
+        for vm in changed
+    ]
+    lines = []
+    for vm, row in zip(changed, aligned(rows), strict=True):
+        sign = style.paint(vm.symbol.value, _COLOURS[vm.symbol])
+        lines.append(f" {sign} {row}")
+        lines += [f"       was: {reason.text}" for reason in vm.reasons if reason.violation]
+        if verbosity > 0:
+            lines += vm_details(plan, vm, style)
+    unchanged = f" = {plan.summary.unchanged} unchanged"
+    if plan.summary.unchanged_requested:
+        unchanged += f", {plan.summary.unchanged_requested} of them in the request"
+    lines.append(style.paint(unchanged, "dim"))
+    if verbosity > 0:
+        lines += [f"     {_stays_text(plan, vm)}" for vm in plan.vms if not vm.changed]
+    return lines
+
+
+def _stays_text(plan: Plan, vm: VmPlan) -> str:
+    return f"= {vm.name}  {place_text(plan, vm)}  {devices_text(vm)}"
+
+
+def _left_alone_lines(plan: Plan) -> list[str]:
+    if not plan.left_alone:
+        return []
+    rows = [(item.name, item.reason) for item in plan.left_alone]
+    return ["", "Left alone", *(f"   {line}" for line in aligned(rows))]
+
+
+def summary_line(plan: Plan) -> str:
+    """Return the line that counts: what would be done, and the violations that remain."""
+    summary = plan.summary
+    parts = [f"{summary.created} to create"] if summary.created else []
+    parts += [
+        f"{summary.reconfigured} to reconfigure",
+        f"{summary.migrated} to migrate",
+        count(summary.power_cycles, "power cycle"),
+        f"{summary.unchanged} unchanged",
+    ]
+    text = f"Plan: {', '.join(parts)}."
+    if plan.unplaced:
+        text += f" {len(plan.unplaced)} without a place."
+    if summary.violations_after is not None:
+        left = count(summary.violations_after, "violation")
+        was = f" (was {summary.violations_before})" if summary.violations_before is not None else ""
+        text += f" {left} left{was}."
+    return text
