@@ -52,7 +52,8 @@ def overlay_facts(host: Host, overlays: Sequence[Overlay]) -> OverlayFacts:
             nodes.update(told)
         for link in overlay.links:
             a, b = sorted((link.a, link.b))
-            links[a, b] = NvLink(a, b, link.lanes, f"overlay: {overlay.source}, {overlay.created}")
+            # Without the date: hosts of one kind, imported on different days, share one topology.
+            links[a, b] = NvLink(a, b, link.lanes, f"overlay: {overlay.source}")
     return OverlayFacts(tuple(sorted(nodes.items())), tuple(sorted(links.values())), tuple(mismatches))
 
 

@@ -1,0 +1,87 @@
+"""A full HostSystem of a nested ESXi 8.0.3, and many hosts at once."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import REPO
+from tests.topology.hosts import make_host
+from vplacer.inventory.host import NumaNode, PciDevice
+from vplacer.inventory.load import load_inventory_file
+from vplacer.inventory.pci import PciAddress, PciIds, unsigned16
+from vplacer.topology.build import build_host_topology, build_topologies
+from vplacer.topology.levels import Level, NumaRelation, PciePath
+
+
+def find(tree: Any, key: str) -> Iterator[Any]:
+    """Find values by key anywhere in a document."""
+    if isinstance(tree, dict):
+        for name, value in tree.items():
+            if name == key and value:
+                yield value
+            yield from find(value, key)
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from find(item, key)
+
+
+def test_nested_esxi(test_data: Path) -> None:
+    file = test_data / "vcenter-dumps" / "pyvmomi_test_json_host_explode.json"
+    dump = json.loads(file.read_text(encoding="utf-8"))
+    numa = next(find(dump, "numaInfo"))
+    devices = tuple(
+        PciDevice(
+            PciAddress.parse(item["id"]),
+            PciIds.from_signed(item["vendorId"], item["deviceId"]),
+            unsigned16(item["classId"]),
+            item["vendorName"],
+            item["deviceName"],
+            PciAddress.parse(item["parentBridge"]) if item["parentBridge"] else None,
+        )
+        for item in next(find(dump, "pciDevice"))
+    )
+    node = numa["numaNode"][0]
+    nodes = (NumaNode(node["typeId"], 0, 8, tuple(sorted(node["cpuID"])), node["memorySize"]),)
+    host = replace(make_host({"pci": []}), pci_devices=devices, numa_nodes=nodes, package_count=2)
+    assert len(devices) == 48
+    topology = build_host_topology(host)
+    assert topology.gpus == (), "an SVGA adapter is no GPU"
+    assert [str(nic.address) for nic in topology.nics] == [
+        "0000:04:00.0",
+        "0000:0b:00.0",
+        "0000:13:00.0",
+        "0000:1b:00.0",
+    ]
+    # One NUMA node, and yet nothing says that the cards are on it.
+    assert [nic.node for nic in topology.nics] == [None] * 4
+    assert [str(nic.root) for nic in topology.nics] == [
+        "0000:00:15.1",
+        "0000:00:16.0",
+        "0000:00:17.0",
+        "0000:00:18.0",
+    ]
+    relation = topology.relation(topology.nics[0].address, topology.nics[1].address)
+    assert (relation.pcie, relation.numa) == (PciePath.PHB, NumaRelation.UNKNOWN)
+    assert relation.satisfies(Level.SWITCH) is False
+    assert len(topology.assumptions) == 1
+    assert topology.assumptions[0].startswith("PHB: 0000:00:15.1, 0000:00:16.0, 0000:00:17.0, 0000:00:18.0")
+
+
+def test_many_hosts_of_few_kinds_are_built_in_a_moment() -> None:
+    site = load_inventory_file(REPO / "fixtures" / "sites" / "nvswitch.yaml")
+    kinds = [pickle.dumps(host) for host in site.inventory.hosts]
+    # As a collector makes them: equal values, no shared objects.
+    hosts = tuple(replace(pickle.loads(kinds[i % len(kinds)]), moid=f"host-{i}") for i in range(2500))
+    inventory = replace(site.inventory, hosts=hosts)
+    start = time.process_time()
+    topologies = build_topologies(inventory, site.overlays)
+    seconds = time.process_time() - start
+    assert len(topologies) == 2500
+    assert len({id(topology) for topology in topologies.values()}) == 2
+    assert seconds < 6, f"{seconds:.1f} s; about 1 s is usual"
