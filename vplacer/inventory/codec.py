@@ -94,7 +94,7 @@ def _decoder(hint: Any) -> Decoder:
     members = _members(hint)
     optional = type(None) in members
     rest = tuple(member for member in members if member is not type(None))
-    inner = _class_union(rest) if len(rest) > 1 else _single(rest[0])
+    inner = _union(rest) if len(rest) > 1 else _single(rest[0])
     if not optional:
         return inner
     return lambda value: None if value is None else inner(value)
@@ -200,6 +200,23 @@ def _dataclass(kind: type, extra: frozenset[str] = frozenset()) -> Decoder:
             return kind(*arguments)
         except ValueError as error:
             raise CodecError(str(error)) from None
+
+    return read
+
+
+def _union(members: tuple[Any, ...]) -> Decoder:
+    return _class_union(members) if all(is_dataclass(member) for member in members) else _plain_union(members)
+
+
+def _plain_union(members: tuple[Any, ...]) -> Decoder:
+    """Numbers, truth values, texts and lists: JSON's own types tell them apart."""
+    table = {list if typing.get_origin(member) is tuple else member: _decoder(member) for member in members}
+
+    def read(value: Any) -> Any:
+        reader = table.get(type(value))
+        if reader is None:
+            raise CodecError(f"{_shown(value)} is of none of the types that may stand here")
+        return reader(value)
 
     return read
 

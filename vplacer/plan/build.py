@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from vplacer.constraints.state import Placement, Problem, State, Violation
@@ -87,7 +88,9 @@ def build_plan(
         tool_version=tool_version,
         created=created,
         source=_source(problem, fingerprint, overlays),
-        request=RequestRef(problem.request.source, problem.request.sha256, _canonical(request_document)),
+        request=RequestRef(
+            PurePath(problem.request.source).name, problem.request.sha256, _canonical(request_document)
+        ),
         verdict=Verdict(
             solution.status,
             solution.stopped_by,

@@ -10,6 +10,7 @@ from vplacer.plan.changes import (
     Change,
     Clone,
     Delete,
+    Field,
     OverrideDrs,
     Power,
     Reconfigure,
@@ -87,6 +88,8 @@ def _touched(change: Change) -> tuple[str, ...]:
         case Reconfigure():
             names = [item.field.value for item in change.fields]
             names += [EXTRA_PREFIX + item.key for item in change.extra_config]
+            if {Field.MEMORY_MIB.value, Field.MEMORY_LOCKED_TO_MAX.value} & set(names):
+                names.append("memory_reserved_mib")
             return (*names, *(("devices",) if change.devices or change.groups else ()))
         case Delete():
             return ()
@@ -97,6 +100,8 @@ def _reconfigured(change: Reconfigure, after: dict[str, Fact]) -> None:
         after[item.field.value] = _fact(item.after)
     for extra in change.extra_config:
         after[EXTRA_PREFIX + extra.key] = extra.after
+    if after.get(Field.MEMORY_LOCKED_TO_MAX.value):
+        after["memory_reserved_mib"] = after.get(Field.MEMORY_MIB.value)
     if not (change.devices or change.groups):
         return
     found = after.get("devices")

@@ -41,6 +41,9 @@ EXTRA_PREFIX = "extra."
 PLANNED_KEYS = (NODE_AFFINITY, PREFER_HT, MAX_PER_VIRTUAL_NODE, USE_64BIT, SIZE_GB, *AUTOSIZE_STATE)
 """The extraConfig keys a plan reads or writes."""
 
+_NOT_OBSERVED = frozenset({"name", *(EXTRA_PREFIX + key for key in AUTOSIZE_STATE)})
+"""Names decide nothing, and ESXi writes its own vNUMA state whenever it likes."""
+
 _RESIDENT_FIELDS = (
     "host",
     "power",
@@ -91,7 +94,7 @@ def vm_facts(vm: Vm) -> dict[str, Fact]:
 
 def observe_vm(vm: Vm) -> Observed:
     """Return all of a VM that is changed, or of a template that is cloned."""
-    return _observed_vm(vm, vm_facts(vm))
+    return _observed_vm(vm, {k: v for k, v in vm_facts(vm).items() if k not in _NOT_OBSERVED})
 
 
 def observe_resident(vm: Vm) -> Observed:
@@ -110,7 +113,6 @@ def observe_host(host: Host, vms: Iterable[Vm]) -> Observed:
     cards = [card for card in physical_devices(host) if device_kind(card) in kinds]
     running = sorted((vm.moid for vm in vms if vm.is_on), key=moid_order)
     facts: dict[str, Fact] = {
-        "name": host.name,
         "uuid": host.uuid,
         "cluster": host.cluster,
         "connection": host.connection.value,
@@ -208,6 +210,8 @@ def _busy(vm: Vm) -> tuple[str, ...]:
 def _card_text(host: Host, card: PciDevice) -> str:
     node = host.node_of(card.address)
     parts = [str(card.address), str(card.ids), f"pNUMA {_text(node)}"]
+    if card.physical_slot is not None:
+        parts.append(f"slot {card.physical_slot}")
     state = card.passthrough
     if state is not None:
         parts.append("passthrough" if state.active else "no passthrough")

@@ -1,0 +1,116 @@
+"""Plan files: one JSON document with everything a plan says; docs/plan-file.md describes it.
+
+The keys are sorted and the text is indented, so that two plans can be compared with `diff`. ``sha256``
+is that of the canonical JSON of all the rest: an edited plan is refused, since nobody judged it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from vplacer.errors import FileFormatError, NewerFormatError
+from vplacer.inventory.canonical import sha256_of
+from vplacer.inventory.codec import CodecError, decode, encode
+from vplacer.inventory.files import write_file
+from vplacer.inventory.yaml_marks import pointer_text, read_bytes
+from vplacer.plan.model import Plan
+
+FORMAT: Final = "vplacer-plan"
+FORMAT_VERSION: Final = 1
+_ENVELOPE: Final = ("format", "format_version", "sha256")
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """Return a plan as JSON values, sealed with its hash."""
+    document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, **encode(plan)}
+    request = dict(document["request"])
+    request["document"] = json.loads(request["document"])
+    document["request"] = request
+    document["sha256"] = sha256_of(document)
+    return document
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """Return the content of a plan file. Equal plans give equal bytes."""
+    return json.dumps(plan_document(plan), sort_keys=True, indent=1, allow_nan=False).encode("ascii") + b"\n"
+
+
+def save_plan(plan: Plan, path: Path) -> None:
+    """Write a plan file; mode 0600, whole or not at all.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    write_file(path, plan_bytes(plan))
+
+
+def load_plan(path: Path) -> Plan:
+    """Read a plan file.
+
+    Raises:
+        UnknownObjectError: there is no such file, or it cannot be read.
+        FileFormatError: truncated, damaged, edited, or no plan.
+        NewerFormatError: written by a newer vplacer.
+    """
+    return parse_plan(read_bytes(path), str(path))
+
+
+def parse_plan(raw: bytes, path: str) -> Plan:
+    """Read a plan file's content; ``path`` is what errors call it. Errors as `load_plan`."""
+    document = _parse_json(raw, path)
+    _refuse_version(document, path)
+    stored = document.pop("sha256", None)
+    if stored != sha256_of(document):
+        raise FileFormatError(
+            "the file was changed after it was written",
+            path=path,
+            why="its sha256 does not fit its content",
+            hint="a plan is never edited: change the request and plan again",
+        )
+    for key in _ENVELOPE:
+        document.pop(key, None)
+    request = document.get("request")
+    if isinstance(request, dict) and "document" in request:
+        text = json.dumps(request["document"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        document["request"] = {**request, "document": text}
+    try:
+        return decode(Plan, document)
+    except CodecError as error:
+        raise FileFormatError(error.what, path=path, pointer=pointer_text(error.pointer)) from None
+
+
+def _parse_json(raw: bytes, path: str) -> dict[str, Any]:
+    try:
+        document = json.loads(raw)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(error.doc.rstrip()):
+            raise FileFormatError("the file is truncated", path=path, why="the JSON ends early") from None
+        raise FileFormatError(
+            "not valid JSON", path=path, line=error.lineno, column=error.colno, why=error.msg
+        ) from None
+    except (UnicodeDecodeError, RecursionError, ValueError):
+        raise FileFormatError("not valid JSON", path=path) from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FileFormatError(
+            "not a plan",
+            path=path,
+            why=f'it has no "format": "{FORMAT}"',
+            hint="a plan is written by `vplacer plan -o FILE`",
+        )
+    return document
+
+
+def _refuse_version(document: dict[str, Any], path: str) -> None:
+    version = document.get("format_version")
+    if type(version) is not int or version < 1:
+        raise FileFormatError("not a version number", path=path, pointer="format_version")
+    if version > FORMAT_VERSION:
+        raise NewerFormatError(
+            f"plan format {version} is newer than this version reads",
+            obj=path,
+            why=f"it was written by vplacer {document.get('tool_version', 'of an unknown version')}; "
+            f"this version reads up to format {FORMAT_VERSION}",
+            hint="upgrade vplacer",
+        )
