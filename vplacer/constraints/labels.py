@@ -1,66 +1,75 @@
-"""Labels that carry a NUMA node with them: portable ones.
+"""Labels that carry a NUMA node with them, as the judge and the solver ask for them.
 
-A label fixes the device's side, numa.nodeAffinity the CPU and memory side, and the number in it means
-another piece of hardware on another host. So the two may go together only where, on every host of the
-cluster that has the label, its devices sit on the same physical node number. Otherwise a restart on
-another host would part them.
+The rule is `vplacer.topology.labels.portable_nodes`; here it is computed once a problem and explained.
+A host in no cluster stands for itself: its moid is taken where a cluster's is asked for.
 """
 
 from __future__ import annotations
 
-from vplacer.constraints.holdings import devices_of_host
 from vplacer.constraints.state import Problem
-from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.host import Host
+from vplacer.topology.labels import LabelledDevice, labelled_devices, portable_nodes
+
+
+def scope_of(host: Host) -> str:
+    """Return within what a label must be portable for VMs of a host: its cluster, or the host alone."""
+    return host.cluster if host.cluster is not None else host.moid
 
 
 def portable_node(problem: Problem, cluster_moid: str, label: str) -> int | None:
     """Return the node number a portable label stands for, None where it is not portable."""
-    return problem.derive(_portable, cluster_moid).get(label, (None, None))[0]
+    return problem.derive(_portable, cluster_moid).get(label)
 
 
-def why_not_portable(problem: Problem, cluster_moid: str, label: str) -> str | None:
-    """Return why a label is not portable in a cluster, None where it is."""
-    known = problem.derive(_portable, cluster_moid).get(label)
-    if known is None:
-        return f"no device of the cluster has the label '{label}'"
-    return known[1]
+def portable_labels(problem: Problem, scope: str) -> dict[str, int]:
+    """Return the portable labels of a cluster (see `scope_of`) and the node number each stands for."""
+    return dict(problem.derive(_portable, scope))
 
 
 def labels_on_node(problem: Problem, cluster: str, node: int) -> tuple[str, ...]:
     """Return the portable labels of a cluster that stand for a node number, in order."""
-    table = problem.derive(_portable, cluster)
-    return tuple(sorted(label for label, (at, _) in table.items() if at == node))
+    return tuple(sorted(label for label, at in problem.derive(_portable, cluster).items() if at == node))
 
 
-def labels_of(problem: Problem, cluster: str) -> tuple[str, ...]:
-    """Return all labels of a cluster, in order."""
-    return tuple(sorted(problem.derive(_portable, cluster)))
+def why_not_portable(problem: Problem, cluster_moid: str, label: str) -> str | None:
+    """Return why a label is not portable in a cluster, None where it is."""
+    if portable_node(problem, cluster_moid, label) is not None:
+        return None
+    found = [device for device in problem.derive(_labelled, cluster_moid) if device.label == label]
+    if not found:
+        return f"no device has the label '{label}'"
+    unknown = next((device for device in found if device.node is None), None)
+    if unknown is not None:
+        where = _host_name(problem, unknown.host)
+        return f"label '{label}' is not portable: the NUMA node of a {unknown.ids} on {where} is unknown"
+    first = found[0]
+    other = next(device for device in found if device.node != first.node)
+    return (
+        f"label '{label}' is not portable: node {first.node} on {_host_name(problem, first.host)}, "
+        f"node {other.node} on {_host_name(problem, other.host)}"
+    )
 
 
-def _portable(problem: Problem, cluster: str) -> dict[str, tuple[int | None, str | None]]:
-    """Map each label of a cluster to its node, or to why it has none."""
-    places: dict[str, list[tuple[str, PciAddress, int | None]]] = {}
-    for host in problem.inventory.hosts:
-        if host.cluster != cluster or host.moid not in problem.topologies:
-            continue
-        topology = problem.topologies[host.moid]
-        for device in devices_of_host(problem, host.moid):
-            if device.label:
-                node = topology.cpu_node_for(device.address)
-                places.setdefault(device.label, []).append((host.name, device.address, node))
-    return {label: _judge(label, found) for label, found in places.items()}
+def _host_name(problem: Problem, moid: str) -> str:
+    return problem.inventory.host_by_moid[moid].name
 
 
-def _judge(label: str, places: list[tuple[str, PciAddress, int | None]]) -> tuple[int | None, str | None]:
-    first_host, first_address, first_node = places[0]
-    for host, address, node in places:
-        if node is None:
-            return None, (
-                f"label '{label}' is not portable: the NUMA node of {address.short} on {host} is unknown"
-            )
-        if node != first_node:
-            return None, (
-                f"label '{label}' is not portable: node {first_node} on {first_host} "
-                f"({first_address.short}), node {node} on {host} ({address.short})"
-            )
-    return first_node, None
+def _portable(problem: Problem, scope: str) -> dict[str, int]:
+    return portable_nodes(problem.derive(_labelled, scope))
+
+
+def _labelled(problem: Problem, scope: str) -> tuple[LabelledDevice, ...]:
+    if scope in problem.inventory.cluster_by_moid:
+        return labelled_devices(problem.inventory, problem.topologies, scope)
+    host = problem.inventory.host_by_moid.get(scope)
+    topology = problem.topologies.get(scope)
+    if host is None or topology is None:
+        return ()
+    found = []
+    for device in host.pci_devices:
+        label = device.passthrough.label if device.passthrough is not None else None
+        placed = topology.device(device.address)
+        if label and placed is not None:
+            node = topology.cpu_node_for(device.address)
+            found.append(LabelledDevice(scope, label, placed.kind, placed.model, str(device.ids), node))
+    return tuple(found)

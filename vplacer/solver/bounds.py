@@ -1,0 +1,35 @@
+"""Bounds that need no search: what a level could be at most if nothing else mattered."""
+
+from __future__ import annotations
+
+from vplacer.solver.instance import Instance
+from vplacer.solver.levels import change_cost
+from vplacer.solver.room import blocks_of
+
+
+def plain_bounds(instance: Instance) -> dict[str, int]:
+    """Return an upper bound of each level in the maximised sense, over all answers.
+
+    "moves" assumes that every demand is placed: ask for it only when the levels before say so.
+    """
+    found: dict[str, int] = {"locality": 0, "moves": 0, "room": 0, "hosts": 0}
+    for cls in instance.classes:
+        name = f"placed:{cls.demand.priority}"
+        found[name] = found.get(name, 0) + cls.count * cls.demand.weight_milli
+        points = [option.points for task in instance.tasks for option in task.options.get(cls.index, ())]
+        points += [task.stay_points[cls.index] for task in instance.tasks if cls.index in task.stay_points]
+        found["locality"] += cls.count * max(points, default=0)
+        if cls.vm is not None and cls.stay is None:
+            costs = [
+                change_cost(cls.demand, cls.vm, task.state.host.moid == cls.home, False)
+                for task in instance.tasks
+                if cls.index in task.options
+            ]
+            found["moves"] -= min(costs, default=0)
+    for task in instance.tasks:
+        found["room"] += sum(block.worth for block in blocks_of(task.state))
+        if instance.problem.request.options.hosts_goal == "spread":
+            found["hosts"] -= task.state.standing_count**2
+        elif task.state.standing_count:
+            found["hosts"] -= 1
+    return found

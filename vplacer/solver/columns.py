@@ -1,0 +1,302 @@
+"""Column generation over host kinds, for instances too large for one exact model.
+
+A column is a set of VMs that provably fits a host of a kind. The linear master gives duals; each
+kind's best column for them is found exactly; the sum of best prices is a proved bound (Lagrangian);
+an integer master over the columns found, and exact models of a few hosts at a time, give the answer.
+Level by level, each level's value a constraint for the next.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from vplacer.solver.bounds import plain_bounds
+from vplacer.solver.column import Column
+from vplacer.solver.exact import Answer, ExactModel
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.instance import Instance
+from vplacer.solver.kinds import HostKind, build_kinds
+from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
+from vplacer.solver.pricing import Pricer
+from vplacer.solver.rows import Key
+
+MAX_ROUNDS = 60
+"""Pricing rounds a level."""
+
+NEIGHBOURHOOD = 350
+"""Option variables of an exact model that improves an answer."""
+
+NO_GAIN_LIMIT = 8
+"""Neighbourhoods without a gain after which a level is left as it is."""
+
+
+@dataclass
+class _Search:
+    """What one search carries along. ``held[position]``: the answer so far, always a valid one."""
+
+    instance: Instance
+    kinds: tuple[HostKind, ...]
+    pricers: tuple[Pricer, ...]
+    seed: int
+    left: float
+    should_stop: Callable[[], bool]
+    columns: list[KindColumn] = field(default_factory=list)
+    known: set[tuple[int, HostPlan]] = field(default_factory=set)
+    held: dict[int, Column] = field(default_factory=dict)
+    targets: dict[str, int] = field(default_factory=dict)
+    stopped: bool = False
+
+    def add(self, kind: int, column: Column | None) -> bool:
+        """Keep a column; False if it is known already."""
+        if column is None:
+            return False
+        item = KindColumn(kind, column)
+        if item.identity in self.known:
+            return False
+        self.known.add(item.identity)
+        self.columns.append(item)
+        return True
+
+    def value(self, level: str) -> int:
+        """Value of a level at the answer held."""
+        return sum(column.levels.get(level, 0) for column in self.held.values())
+
+
+def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer:
+    """Solve level by level within an amount of work (CP-SAT's deterministic time).
+
+    There is always an answer: every host as it is today.
+    """
+    kinds = build_kinds(instance)
+    keys: set[Key] = {key for row in instance.rows.rows for key in row.quantities()}
+    options = instance.problem.request.options
+    pricers = tuple(Pricer(kind, instance.classes, options, keys) for kind in kinds)
+    search = _Search(instance, kinds, pricers, seed, work, should_stop)
+    _start(search)
+    plain = plain_bounds(instance)
+    bounds: dict[str, int | None] = {}
+    all_placed = True
+    for number, level in enumerate(instance.levels):
+        most = plain.get(level.id)
+        if level.id == "moves" and not all_placed:
+            most = None
+        share = search.left / (len(instance.levels) - number)
+        bounds[level.id] = _level(search, level.id, most, share)
+        search.targets[level.id] = search.value(level.id)
+        if level.id.startswith("placed:"):
+            all_placed = all_placed and search.value(level.id) == plain.get(level.id, 0)
+    return Answer(
+        plans=tuple(search.held[position].plan for position in range(len(instance.tasks))),
+        values={level.id: search.value(level.id) for level in instance.levels},
+        bounds=bounds,
+        stopped=search.stopped,
+    )
+
+
+def _start(search: _Search) -> None:
+    """Begin with every host as it is today: VMs that may be changed keep their place."""
+    for kind, pricer in zip(search.kinds, search.pricers, strict=True):
+        today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
+        price = pricer.trimmed(today, search.seed)
+        search.add(kind.index, price.column)
+        for position in kind.positions:
+            search.held[position] = search.columns[-1].column
+
+
+def _level(search: _Search, level: str, most: int | None, share: float) -> int | None:
+    """Improve one level; return the best proved bound (maximised sense), None without one."""
+    if most is not None and search.value(level) >= most:
+        return most
+    end = search.left - share
+    bound = _price(search, level, most, search.left - share / 2)
+    if bound is None or search.value(level) < bound:
+        _round(search, level, max(1.0, share / 4))
+    if bound is None or search.value(level) < bound:
+        _improve(search, level, bound, end)
+    if bound is not None and search.value(level) < bound:
+        search.stopped = True
+    return bound
+
+
+def _price(search: _Search, level: str, bound: int | None, end: float) -> int | None:
+    """Generate columns until none is worth it or the work is used up; return the bound."""
+    relaxation = Relaxation(search.kinds, search.instance.rows, level, dict(search.targets))
+    for item in search.columns:
+        relaxation.add(item)
+    for _ in range(MAX_ROUNDS):
+        if search.should_stop() or search.left <= end:
+            search.stopped = True
+            break
+        duals = relaxation.solve()
+        value = relaxation.constant(duals)
+        added = False
+        for kind, pricer in zip(search.kinds, search.pricers, strict=True):
+            levels = {name: -dual for name, dual in duals.levels.items()}
+            levels[level] = levels.get(level, 0) + SCALE
+            price = pricer.price(_weights(search, kind, duals.rows), levels, search.seed)
+            search.left -= price.work
+            value += kind.count * price.bound
+            if search.add(kind.index, price.column):
+                relaxation.add(search.columns[-1])
+                added = True
+        reached = value // SCALE
+        bound = reached if bound is None else min(bound, reached)
+        if not added:
+            break
+    return bound
+
+
+def _weights(search: _Search, kind: HostKind, duals: Mapping[str, int]) -> dict[Key, int]:
+    """What a quantity on a host of the kind costs at the rows' duals."""
+    host = kind.task.state.host.moid
+    weights: dict[Key, int] = {}
+    for row in search.instance.rows.rows:
+        dual = duals[row.name]
+        if dual:
+            for key in row.quantities():
+                weights[key] = weights.get(key, 0) - dual * row.coefficient(host, key)
+    return weights
+
+
+def _round(search: _Search, level: str, work: float) -> None:
+    """Take whole columns; keep the new answer if it is better."""
+    surplus = _droppable(search.instance)
+    found = solve_integral(
+        search.kinds,
+        search.instance.rows,
+        search.columns,
+        level,
+        search.targets,
+        surplus,
+        seed=search.seed,
+        work=min(20.0, work),
+        should_stop=search.should_stop,
+    )
+    if found is None:
+        return
+    search.left -= found.work
+    held = _deal(search, found.counts)
+    held = _drop_surplus(search, held)
+    value = sum(column.levels.get(level, 0) for column in held.values())
+    kept = all(
+        sum(column.levels.get(name, 0) for column in held.values()) >= target
+        for name, target in search.targets.items()
+    )
+    if kept and value > search.value(level):
+        search.held = held
+
+
+def _droppable(instance: Instance) -> dict[int, dict[str, int]]:
+    """Classes of new VMs that no rule ties to others, and what one dropped VM may cost each level."""
+    tied = {index for task in instance.tasks for _, members in task.together for index in members}
+    found: dict[int, dict[str, int]] = {}
+    for cls in instance.classes:
+        if cls.vm is not None or cls.gang is not None or cls.index in tied:
+            continue
+        points = [o.points for task in instance.tasks for o in task.options.get(cls.index, ())]
+        found[cls.index] = {
+            f"placed:{cls.demand.priority}": cls.demand.weight_milli,
+            "locality": max(points, default=0),
+        }
+    return found
+
+
+def _deal(search: _Search, counts: tuple[int, ...]) -> dict[int, Column]:
+    """Deal the columns taken to the hosts of their kind, in order."""
+    held: dict[int, Column] = {}
+    for kind in search.kinds:
+        positions = iter(kind.positions)
+        for count, item in zip(counts, search.columns, strict=True):
+            if item.kind == kind.index:
+                for _ in range(count):
+                    held[next(positions)] = item.column
+    return held
+
+
+def _drop_surplus(search: _Search, held: dict[int, Column]) -> dict[int, Column]:
+    """Drop VMs of which columns seat more than are asked for, from the last hosts first."""
+    kind_of = {position: kind for kind in search.kinds for position in kind.positions}
+    result = dict(held)
+    for cls in search.instance.classes:
+        extra = sum(c.quantities.get(("seats", cls.index), 0) for c in result.values()) - cls.count
+        for position in sorted(result, reverse=True):
+            if extra <= 0:
+                break
+            plan = result[position].plan
+            here = plan.seats().get(cls.index, 0)
+            if not here or cls.vm is not None:
+                continue
+            dropped = min(here, extra)
+            extra -= dropped
+            pricer = search.pricers[kind_of[position].index]
+            price = pricer.trimmed(_without(plan, cls.index, dropped), search.seed)
+            search.left -= price.work
+            if price.column is not None:
+                result[position] = price.column
+                search.add(pricer.kind.index, price.column)
+    return result
+
+
+def _without(plan: HostPlan, index: int, number: int) -> HostPlan:
+    chosen = []
+    for cls, option, count in plan.chosen:
+        drop = min(count, number) if cls == index else 0
+        number -= drop
+        if count > drop:
+            chosen.append((cls, option, count - drop))
+    return replace(plan, chosen=tuple(chosen), vgpus=())
+
+
+def _improve(search: _Search, level: str, bound: int | None, end: float) -> None:
+    """Free a few hosts at a time and solve them exactly, the others held."""
+    chooser = random.Random(search.seed)
+    kind_of = {position: kind.index for kind in search.kinds for position in kind.positions}
+    failures = 0
+    while failures < NO_GAIN_LIMIT and search.left > end:
+        if search.should_stop():
+            search.stopped = True
+            return
+        free = _neighbourhood(search, level, chooser)
+        held = {position: column for position, column in search.held.items() if position not in free}
+        exact = ExactModel(search.instance, held)
+        for name, target in search.targets.items():
+            exact.require(name, target)
+        before = search.value(level)
+        work = min(5.0, max(0.1, search.left - end))
+        result = exact.solve(level, seed=search.seed, work=work, should_stop=search.should_stop)
+        # Building a model costs time that the solver does not count.
+        search.left -= result.work + 0.02
+        if result.value is None or result.value <= before:
+            failures += 1
+            continue
+        failures = 0
+        for position, column in exact.columns(result.solver).items():
+            search.held[position] = column
+            search.add(kind_of[position], column)
+        if bound is not None and search.value(level) >= bound:
+            return
+
+
+def _neighbourhood(search: _Search, level: str, chooser: random.Random) -> set[int]:
+    """Hosts to free: those that matter to the level and to VMs not yet placed first, then any."""
+    tasks = search.instance.tasks
+    placed: dict[int, int] = {}
+    for column in search.held.values():
+        for index, count in column.plan.seats().items():
+            placed[index] = placed.get(index, 0) + count
+    missing = {cls.index for cls in search.instance.classes if placed.get(cls.index, 0) < cls.count}
+    order = list(range(len(tasks)))
+    chooser.shuffle(order)
+    if level.startswith("placed") and missing:
+        order.sort(key=lambda position: not missing.intersection(tasks[position].options))
+    free: set[int] = set()
+    size = 0
+    for position in order:
+        weight = max(1, sum(len(options) for options in tasks[position].options.values()))
+        if free and size + weight > NEIGHBOURHOOD:
+            break
+        free.add(position)
+        size += weight
+    return free

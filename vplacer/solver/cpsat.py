@@ -1,0 +1,79 @@
+"""Running CP-SAT so that the same input gives the same answer: one worker, a seed, work not seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from ortools.sat.python import cp_model
+
+from vplacer.errors import InternalError
+
+
+class Outcome(Enum):
+    """What a run ended with. STOPPED and NOTHING are answers of a limit, never "impossible"."""
+
+    PROVED = "proved"
+    STOPPED = "stopped"
+    IMPOSSIBLE = "impossible"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: outcome, objective value and bound (None without a solution), and the solver."""
+
+    outcome: Outcome
+    value: int | None
+    bound: int | None
+    solver: cp_model.CpSolver
+    work: float
+
+
+def run(
+    model: cp_model.CpModel, *, seed: int, work: float, should_stop: Callable[[], bool] | None = None
+) -> Run:
+    """Solve a model within a deterministic amount of work.
+
+    Args:
+        model: the model, with its objective.
+        seed: random seed.
+        work: CP-SAT's deterministic time; about a second of one core each, but not a clock.
+        should_stop: asked at every new solution and bound.
+    """
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = seed
+    solver.parameters.max_deterministic_time = max(work, 0.001)
+    solver.parameters.catch_sigint_signal = False
+    if should_stop is not None:
+        stop = should_stop
+
+        def check(_: float) -> None:
+            if stop():
+                solver.stop_search()
+
+        solver.best_bound_callback = check
+    status = solver.solve(model)
+    if status == cp_model.MODEL_INVALID:
+        raise InternalError("the solver was given an invalid model", why=model.validate())
+    found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    if status == cp_model.OPTIMAL:
+        outcome = Outcome.PROVED
+    elif status == cp_model.FEASIBLE:
+        outcome = Outcome.STOPPED
+    elif status == cp_model.INFEASIBLE:
+        outcome = Outcome.IMPOSSIBLE
+    else:
+        outcome = Outcome.NOTHING
+    has_objective = model.has_objective()
+    return Run(
+        outcome=outcome,
+        value=round(solver.objective_value) if found and has_objective else None,
+        bound=round(solver.best_objective_bound)
+        if has_objective and outcome is not Outcome.IMPOSSIBLE
+        else None,
+        solver=solver,
+        work=float(solver.response_proto.deterministic_time),
+    )

@@ -1,0 +1,174 @@
+"""The exact model: several hosts in one CP-SAT model, level by level.
+
+With all hosts it solves an instance that is small enough to its proof. With some of them, the others
+held as they are, it is the neighbourhood that improves an answer of the column generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ortools.sat.python import cp_model
+
+from vplacer.errors import InternalError
+from vplacer.solver.column import Column, read_column
+from vplacer.solver.cpsat import Outcome, Run, run
+from vplacer.solver.host_model import HostEncoder, HostVars, quantity_of
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.instance import Instance
+from vplacer.solver.rows import Row
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A solver's answer: one plan a host task, values and bounds per level, whether a limit was met.
+
+    ``values`` and ``bounds``: what the plans reach and the best possible given the levels before,
+    both in the maximised sense; a bound of None = not proved. ``stopped`` True = some level was not
+    solved to its end.
+    """
+
+    plans: tuple[HostPlan, ...]
+    values: dict[str, int]
+    bounds: dict[str, int | None]
+    stopped: bool
+
+
+def size_of(instance: Instance) -> int:
+    """Return the number of option variables the exact model would have."""
+    return sum(len(options) for task in instance.tasks for options in task.options.values())
+
+
+class ExactModel:
+    """Some hosts of an instance as variables, the rest as given columns."""
+
+    def __init__(self, instance: Instance, held: Mapping[int, Column]) -> None:
+        self.instance = instance
+        self.model = cp_model.CpModel()
+        self.held = held
+        self.positions = [p for p in range(len(instance.tasks)) if p not in held]
+        self.hosts: dict[int, HostVars] = {}
+        for position in self.positions:
+            encoder = HostEncoder(
+                self.model,
+                instance.tasks[position],
+                instance.classes,
+                instance.problem.request.options,
+                prefix=f"h{position}_",
+            )
+            self.hosts[position] = encoder.encode()
+        self._add_rows()
+
+    def objective(self, level: str) -> Any:
+        """Value of a level over all hosts: an expression, or a number where nothing can change."""
+        fixed = sum(column.levels.get(level, 0) for column in self.held.values())
+        return sum((h.levels[level] for h in self.hosts.values() if level in h.levels), start=fixed)
+
+    def require(self, level: str, target: int) -> None:
+        """Hold a level at a value at least."""
+        objective = self.objective(level)
+        if not isinstance(objective, int):
+            self.model.add(objective >= target)
+
+    def solve(self, level: str, *, seed: int, work: float, should_stop: Callable[[], bool]) -> Run:
+        """Maximise a level."""
+        self.model.maximize(self.objective(level))
+        result = run(self.model, seed=seed, work=work, should_stop=should_stop)
+        if result.outcome is Outcome.IMPOSSIBLE:
+            raise InternalError("the model of a valid problem has no answer", obj=level)
+        return result
+
+    def hint(self, solver: cp_model.CpSolver) -> None:
+        """Start the next run from the answer of the last."""
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        for index in range(len(self.model.proto.variables)):
+            variable = self.model.get_int_var_from_proto_index(index)
+            self.model.add_hint(variable, solver.value(variable))
+
+    def columns(self, solver: cp_model.CpSolver) -> dict[int, Column]:
+        """Read the free hosts' columns."""
+        return {
+            position: read_column(
+                solver, variables, self.instance.tasks[position].options, self._quantities(variables)
+            )
+            for position, variables in self.hosts.items()
+        }
+
+    def _quantities(self, variables: HostVars) -> dict[Any, Any]:
+        keys = {key for row in self.instance.rows.rows for key in row.quantities()}
+        return {key: q for key in keys if (q := quantity_of(variables, key)) is not None}
+
+    def _add_rows(self) -> None:
+        auxiliaries = {name: self.model.new_bool_var(name) for name in self.instance.rows.auxiliaries}
+        for row in self.instance.rows.rows:
+            terms: list[Any] = [weight * auxiliaries[name] for name, weight in row.auxiliary.items()]
+            fixed = held_part(row, self.held, self.instance)
+            for position, variables in self.hosts.items():
+                host = self.instance.tasks[position].state.host.moid
+                for key in sorted(row.quantities(), key=str):
+                    weight = row.coefficient(host, key)
+                    quantity = quantity_of(variables, key)
+                    if weight and quantity is not None:
+                        terms.append(weight * quantity)
+            if not terms:
+                continue
+            total = sum(terms)
+            if row.low is not None:
+                self.model.add(total >= row.low - fixed)
+            if row.high is not None:
+                self.model.add(total <= row.high - fixed)
+
+
+def held_part(row: Row, held: Mapping[int, Column], instance: Instance) -> int:
+    """What given columns contribute to a row."""
+    return sum(
+        row.coefficient(instance.tasks[position].state.host.moid, key) * column.quantities.get(key, 0)
+        for position, column in held.items()
+        for key in row.quantities()
+    )
+
+
+def solve_exact(
+    instance: Instance, *, seed: int, work: float, should_stop: Callable[[], bool]
+) -> Answer | None:
+    """Solve all hosts, level by level; None = no answer within the work."""
+    exact = ExactModel(instance, {})
+    bounds: dict[str, int | None] = {}
+    columns: Mapping[int, Column] | None = None
+    stopped = False
+    left = work
+    for number, level in enumerate(instance.levels):
+        if isinstance(exact.objective(level.id), int):
+            bounds[level.id] = exact.objective(level.id)
+            continue
+        share = left if number == len(instance.levels) - 1 else left / 2
+        result = exact.solve(level.id, seed=seed, work=share, should_stop=should_stop)
+        left = max(0.05, left - result.work)
+        stopped = stopped or result.outcome is not Outcome.PROVED
+        if result.value is None:
+            # A limit before this level found anything: keep the answer of the level before.
+            if columns is None:
+                return None
+            bounds[level.id] = None
+            continue
+        bounds[level.id] = result.bound
+        columns = exact.columns(result.solver)
+        exact.require(level.id, result.value)
+        exact.hint(result.solver)
+    return _answer(instance, columns or {}, bounds, stopped)
+
+
+def _answer(
+    instance: Instance, columns: Mapping[int, Column], bounds: dict[str, int | None], stopped: bool
+) -> Answer:
+    empty = HostPlan((), (), (), ())
+    plans: Sequence[HostPlan] = [
+        columns[position].plan if position in columns else empty for position in range(len(instance.tasks))
+    ]
+    values = {
+        level.id: sum(column.levels.get(level.id, 0) for column in columns.values())
+        for level in instance.levels
+    }
+    return Answer(tuple(plans), values, bounds, stopped)

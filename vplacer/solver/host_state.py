@@ -1,0 +1,204 @@
+"""What a host still has, once every VM that the plan cannot touch has taken its part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from vplacer.constraints.holdings import (
+    VF,
+    VGPU,
+    AssignableDevice,
+    Holding,
+    assignable_devices,
+    holdings_of_vm,
+)
+from vplacer.constraints.packing import Divisible, Fit, Item, fits
+from vplacer.constraints.state import Problem
+from vplacer.constraints.supply import Amount, Consumer, HostSupply, Seat, consumer_of_vm, host_supply, total
+from vplacer.inventory.host import Host
+from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.vm import Vm
+from vplacer.solver.cells import Cell, build_cells
+from vplacer.topology.host_topology import HostTopology
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveVm:
+    """A running VM on the host that the plan may change, as it consumes today."""
+
+    class_index: int
+    vm: Vm
+    consumer: Consumer | None
+    holdings: tuple[Holding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """One host as the solver sees it.
+
+    ``room``: per node (order of ``node_ids``), what VMs the plan cannot touch leave when bound to it;
+    may be negative. ``items`` and ``divisible``: those among them that float. ``total_room``: the
+    host's total less all of them. ``cells``: cards not surely held by one of them; ``scarce``: for
+    each such VM whose card is not known, the cells one of whose cards it holds. ``vgpu_held``:
+    profiles on each card. ``overfull``: today's VMs do not fit by this arithmetic.
+    """
+
+    host: Host
+    topology: HostTopology
+    supply: HostSupply
+    node_ids: tuple[int, ...]
+    room: tuple[Amount, ...]
+    items: tuple[Item, ...]
+    divisible: tuple[Divisible, ...]
+    total_room: Amount
+    cells: tuple[Cell, ...]
+    scarce: tuple[tuple[tuple[int, ...], int], ...]
+    vgpu_held: tuple[tuple[PciAddress, tuple[str, ...]], ...]
+    actives: tuple[ActiveVm, ...]
+    overfull: bool
+    standing_count: int
+
+    def node_position(self, node: int) -> int:
+        """Position of a node id in ``room``."""
+        return self.node_ids.index(node)
+
+
+def as_items(
+    consumers: list[Consumer], node_ids: tuple[int, ...]
+) -> tuple[tuple[Item, ...], tuple[Divisible, ...]]:
+    """Turn floating consumers into items and divisible amounts over node positions."""
+    position = {node: index for index, node in enumerate(node_ids)}
+    items: list[Item] = []
+    divisible: list[Divisible] = []
+    for consumer in consumers:
+        allowed = tuple(sorted(position[node] for node in consumer.nodes))
+        if consumer.seat is Seat.ITEM:
+            items.append((consumer.part, consumer.parts, allowed))
+        elif consumer.seat is Seat.DIVISIBLE:
+            divisible.append((consumer.whole, allowed))
+    key = _item_key
+    return tuple(sorted(items, key=key)), tuple(
+        sorted(divisible, key=lambda d: (d[0].millicores, d[0].memory_mib, d[1]))
+    )
+
+
+def _item_key(item: Item) -> tuple[int, int, int, tuple[int, ...]]:
+    return (item[0].millicores, item[0].memory_mib, item[1], item[2])
+
+
+def bound_per_node(consumers: list[Consumer], node_ids: tuple[int, ...]) -> tuple[Amount, ...]:
+    """Sum what bound consumers take of each node."""
+    return tuple(
+        total(c.part for c in consumers if c.seat is Seat.BOUND for node in c.nodes if node == node_id)
+        for node_id in node_ids
+    )
+
+
+def build_host_state(
+    problem: Problem, host: Host, standing: tuple[Vm, ...], actives: tuple[tuple[int, Vm], ...]
+) -> HostState:
+    """Build the state of a host.
+
+    Args:
+        problem: inventory, topologies and options.
+        host: the host.
+        standing: VMs on it that the plan cannot touch.
+        actives: (class index, VM) of those it may.
+    """
+    options = problem.request.options
+    topology = problem.topologies[host.moid]
+    supply = host_supply(host, options)
+    node_ids = tuple(node.id for node in supply.nodes)
+    consumers = [c for vm in standing if (c := consumer_of_vm(vm, host, options)) is not None]
+    bound = bound_per_node(consumers, node_ids)
+    room = tuple(node.amount - taken for node, taken in zip(supply.nodes, bound, strict=True))
+    items, divisible = as_items(consumers, node_ids)
+    total_room = supply.total - total(c.whole for c in consumers)
+    active_vms = tuple(
+        ActiveVm(index, vm, consumer_of_vm(vm, host, options), holdings_of_vm(vm, host, topology))
+        for index, vm in actives
+    )
+    cards = _cards(host, topology, standing)
+    cells = build_cells(cards.cards, topology)
+    cell_of = {address: cell.index for cell in cells for address in cell.addresses}
+    scarce = tuple(
+        (tuple(sorted({cell_of[address] for address in candidates if address in cell_of})), count)
+        for candidates, count in cards.scarce
+    )
+    return HostState(
+        host=host,
+        topology=topology,
+        supply=supply,
+        node_ids=node_ids,
+        room=room,
+        items=items,
+        divisible=divisible,
+        total_room=total_room,
+        cells=cells,
+        scarce=scarce,
+        vgpu_held=cards.vgpu_held,
+        actives=active_vms,
+        overfull=_overfull(supply, consumers, active_vms, node_ids),
+        standing_count=len(standing),
+    )
+
+
+def _overfull(
+    supply: HostSupply, consumers: list[Consumer], actives: tuple[ActiveVm, ...], node_ids: tuple[int, ...]
+) -> bool:
+    everyone = consumers + [active.consumer for active in actives if active.consumer is not None]
+    used = total(c.whole for c in everyone)
+    if not used.fits(supply.total):
+        return True
+    bound = bound_per_node(everyone, node_ids)
+    room = tuple(node.amount - taken for node, taken in zip(supply.nodes, bound, strict=True))
+    if any(not taken.fits(node.amount) for node, taken in zip(supply.nodes, bound, strict=True)):
+        return True
+    items, divisible = as_items(everyone, node_ids)
+    return bool(node_ids) and fits(room, items, divisible) is not Fit.YES
+
+
+@dataclass(frozen=True, slots=True)
+class _Cards:
+    cards: tuple[AssignableDevice, ...]
+    scarce: tuple[tuple[tuple[PciAddress, ...], int], ...]
+    vgpu_held: tuple[tuple[PciAddress, tuple[str, ...]], ...]
+
+
+def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Cards:
+    """Sort the host's cards by what untouchable VMs hold of them.
+
+    A VM that holds a card nobody names takes one of its candidates from everybody else; one that
+    holds a virtual function nobody names counts on every port it may come from.
+    """
+    held: set[PciAddress] = set()
+    vgpus: dict[PciAddress, list[str]] = {}
+    unsure: dict[tuple[PciAddress, ...], int] = {}
+    functions: dict[PciAddress, int] = {}
+    for vm in standing:
+        for holding in holdings_of_vm(vm, host, topology):
+            if holding.kind == VF:
+                ports = (holding.address,) if holding.address is not None else holding.candidates
+                for port in ports:
+                    functions[port] = functions.get(port, 0) + 1
+            elif holding.address is None:
+                if holding.candidates:
+                    unsure[holding.candidates] = unsure.get(holding.candidates, 0) + 1
+            elif holding.kind == VGPU and holding.group is None and holding.profile is not None:
+                vgpus.setdefault(holding.address, []).append(holding.profile)
+            else:
+                held.add(holding.address)
+    cards = tuple(
+        replace(
+            card,
+            sriov_free_vfs=max(0, card.sriov_free_vfs - functions.get(card.address, 0)),
+            passthrough=card.passthrough and not functions.get(card.address),
+        )
+        for card in assignable_devices(host, topology)
+        if card.unusable is None and card.address not in held
+    )
+    return _Cards(
+        cards,
+        tuple(sorted(unsure.items())),
+        tuple(sorted((address, tuple(sorted(profiles))) for address, profiles in vgpus.items())),
+    )

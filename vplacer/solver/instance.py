@@ -1,0 +1,185 @@
+"""From a problem to what the solvers work on: classes, host tasks, rows, levels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vplacer.constraints.labels import portable_labels, scope_of
+from vplacer.constraints.registry import filters
+from vplacer.constraints.state import Placement, Problem
+from vplacer.inventory.host import Host
+from vplacer.inventory.vm import Vm
+from vplacer.solver.classes import DemandClass, build_classes
+from vplacer.solver.host_model import HostLimit, HostTask
+from vplacer.solver.host_state import HostState, build_host_state
+from vplacer.solver.levels import Level, levels_for
+from vplacer.solver.options import Option, OptionList, list_options
+from vplacer.solver.rows import RowSet, gangs, merge, placement, together
+from vplacer.solver.score import placement_points
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why a class has no place on a host, whatever else is placed: constraint id and evidence."""
+
+    constraint: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What the solvers work on.
+
+    ``settled``: placements of existing VMs that meet their demand and stay. ``rejections`` by
+    (class index, host moid). ``complete`` False = an option list was cut, so no optimality.
+    """
+
+    problem: Problem
+    classes: tuple[DemandClass, ...]
+    tasks: tuple[HostTask, ...]
+    rows: RowSet
+    levels: tuple[Level, ...]
+    settled: tuple[Placement, ...]
+    rejections: Mapping[tuple[int, str], Rejection]
+    complete: bool
+
+
+def build_instance(problem: Problem, today: Mapping[str, Placement], order: tuple[str, ...]) -> Instance:
+    """Build the instance.
+
+    Args:
+        problem: the problem.
+        today: placements of today of existing VMs that already meet their demand.
+        order: objective levels.
+    """
+    settled_ids = {
+        demand.id for demand in problem.request.demands if demand.id in today and not demand.may_move
+    }
+    classes = build_classes(problem, dict(today), settled_ids)
+    active_of: dict[str, list[tuple[int, Vm]]] = defaultdict(list)
+    for cls in classes:
+        if cls.vm is not None and cls.vm.host is not None:
+            active_of[cls.vm.host].append((cls.index, cls.vm))
+    active_vms = {cls.vm.moid for cls in classes if cls.vm is not None}
+    rejections: dict[tuple[int, str], Rejection] = {}
+    tasks: list[HostTask] = []
+    complete = True
+    for host in problem.inventory.hosts:
+        if host.moid not in problem.topologies:
+            continue
+        standing = tuple(
+            vm
+            for vm in problem.inventory.vms_by_host.get(host.moid, ())
+            if vm.moid not in active_vms and not vm.template
+        )
+        state = build_host_state(problem, host, standing, tuple(active_of.get(host.moid, ())))
+        labels = portable_labels(problem, scope_of(host))
+        options, whole = _options_on(problem, classes, state, labels, rejections)
+        complete = complete and whole
+        if options or state.actives:
+            tasks.append(_task(problem, classes, state, options, standing))
+    rows = merge(
+        [
+            placement.build(classes),
+            together.build(tuple(rule.name for rule in problem.request.rules.together if rule.required)),
+            gangs.build(problem.request.rules.gangs, classes, tuple(t.state.host.moid for t in tasks)),
+        ]
+    )
+    return Instance(
+        problem=problem,
+        classes=classes,
+        tasks=tuple(tasks),
+        rows=rows,
+        levels=levels_for(order, classes, problem.request.options.hosts_goal),
+        settled=tuple(today[identity] for identity in sorted(settled_ids)),
+        rejections=rejections,
+        complete=complete,
+    )
+
+
+def _options_on(
+    problem: Problem,
+    classes: tuple[DemandClass, ...],
+    state: HostState,
+    labels: dict[str, int],
+    rejections: dict[tuple[int, str], Rejection],
+) -> tuple[dict[int, tuple[Option, ...]], bool]:
+    """Options of every class on a host; classes without any are noted with the reason."""
+    found: dict[int, tuple[Option, ...]] = {}
+    complete = True
+    for cls in classes:
+        rejection = rejected(problem, cls, state.host)
+        if rejection is None:
+            listed: OptionList = list_options(cls.demand, state, labels)
+            complete = complete and listed.complete
+            if listed.options:
+                found[cls.index] = listed.options
+                continue
+            rejection = Rejection(listed.constraint or "devices", listed.evidence or "no choice of cards")
+        rejections[cls.index, state.host.moid] = rejection
+    return found, complete
+
+
+def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:
+    """Return the first filter that rejects a host for a class, or None."""
+    demand = cls.demand
+    if cls.vm is not None and not demand.may_move and cls.home is not None and host.moid != cls.home:
+        return Rejection("may-not-move", f"the VM stays on its host ({_name(problem, cls.home)})")
+    for item in filters():
+        evidence = item.rejects(problem, demand, host)
+        if evidence is not None:
+            return Rejection(item.id, evidence)
+    for rule in problem.request.rules.together:
+        if not rule.required or demand.id not in rule.vms:
+            continue
+        anchors = {
+            vm.host
+            for member in rule.vms
+            if member not in problem.demand_by_id
+            and (vm := problem.inventory.vm_by_moid.get(member)) is not None
+            and vm.host is not None
+        }
+        if anchors and anchors != {host.moid}:
+            return Rejection("together", f"rule {rule.name} keeps it with VMs on other hosts")
+    return None
+
+
+def _name(problem: Problem, moid: str) -> str:
+    host = problem.inventory.host_by_moid.get(moid)
+    return host.name if host is not None else moid
+
+
+def _task(
+    problem: Problem,
+    classes: tuple[DemandClass, ...],
+    state: HostState,
+    options: dict[int, tuple[Option, ...]],
+    standing: tuple[Vm, ...],
+) -> HostTask:
+    rules = problem.request.rules
+    here = {vm.moid for vm in standing}
+    limits = []
+    for apart in rules.apart:
+        members = _classes_of(classes, apart.vms)
+        if apart.required and members:
+            most = max(0, apart.at_most - sum(1 for vm in apart.vms if vm in here))
+            limits.append(HostLimit(apart.name, members, most))
+    for gang in rules.gangs:
+        members = _classes_of(classes, gang.vms)
+        if members:
+            most = max(0, 1 - sum(1 for vm in gang.vms if vm in here))
+            limits.append(HostLimit(f"gang {gang.name}", members, most))
+    pairs = tuple((rule.name, _classes_of(classes, rule.vms)) for rule in rules.together if rule.required)
+    stay_points = {
+        active.class_index: placement_points(problem, stay)
+        for active in state.actives
+        if (stay := classes[active.class_index].stay) is not None
+    }
+    return HostTask(state, options, tuple(limits), pairs, stay_points)
+
+
+def _classes_of(classes: tuple[DemandClass, ...], vms: tuple[str, ...]) -> tuple[int, ...]:
+    wanted = set(vms)
+    return tuple(cls.index for cls in classes if wanted.intersection(cls.members))

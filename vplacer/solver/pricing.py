@@ -1,0 +1,82 @@
+"""The best column of a host kind for given duals, exactly: one CP-SAT model a kind, kept and re-used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from vplacer.errors import InternalError
+from vplacer.request.demand import RequestOptions
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.column import Column, read_column
+from vplacer.solver.cpsat import run
+from vplacer.solver.host_model import HostEncoder, quantity_of
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.kinds import HostKind
+from vplacer.solver.rows import Key
+
+MAX_WORK_A_PRICE = 0.5
+"""Deterministic seconds for one price; its bound counts if it is not solved to the end."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """A column and the proved upper bound of any column's worth, in the objective's integer scale."""
+
+    column: Column | None
+    bound: int
+    work: float
+
+
+class Pricer:
+    """Prices one kind."""
+
+    def __init__(
+        self, kind: HostKind, classes: tuple[DemandClass, ...], options: RequestOptions, keys: set[Key]
+    ) -> None:
+        self.kind = kind
+        self.model = cp_model.CpModel()
+        self.vars = HostEncoder(self.model, kind.task, classes, options).encode()
+        self.quantities = {
+            key: quantity
+            for key in sorted(keys, key=str)
+            if (quantity := quantity_of(self.vars, key)) is not None
+        }
+
+    def price(self, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int) -> Price:
+        """Find the column of greatest ``sum(weight x quantity) + sum(weight x level)``."""
+        return self._solve(self.model, weights, levels, seed)
+
+    def trimmed(self, plan: HostPlan, seed: int) -> Price:
+        """Return the column of a plan from which VMs were dropped: its values are better or equal."""
+        model = self.model.clone()
+        wanted = {(index, number): count for index, number, count in plan.chosen}
+        for index, listed in self.vars.chosen.items():
+            for option, variable in listed:
+                number = self.kind.task.options[index].index(option)
+                model.add(variable == wanted.get((index, number), 0))
+        for index, keep in (*self.vars.stays.items(), *self.vars.as_is.items()):
+            model.add(keep == int(index in plan.stays or index in plan.as_is))
+        return self._solve(model, {}, {"room": 1, "hosts": 1}, seed)
+
+    def _solve(
+        self, model: cp_model.CpModel, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int
+    ) -> Price:
+        terms = [weights[key] * quantity for key, quantity in self.quantities.items() if weights.get(key)]
+        terms += [
+            weight * self.vars.levels[name]
+            for name, weight in levels.items()
+            if weight and name in self.vars.levels
+        ]
+        model.maximize(sum(terms) if terms else 0)
+        result = run(model, seed=seed, work=MAX_WORK_A_PRICE)
+        if result.bound is None:
+            raise InternalError(
+                "a host that is as it is today has no answer", obj=self.kind.task.state.host.name
+            )
+        column = None
+        if result.value is not None:
+            column = read_column(result.solver, self.vars, self.kind.task.options, self.quantities)
+        return Price(column, result.bound, result.work)

@@ -1,0 +1,199 @@
+"""Changes of a demand, and of a host's VMs, that may make room: candidates, to be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from vplacer.constraints import costs
+from vplacer.constraints.ownership import reason_left_alone
+from vplacer.constraints.registry import Relaxation
+from vplacer.constraints.supply import Seat, consumer_of_vm, demand_parts, holds_devices
+from vplacer.inventory.vm import Vm
+from vplacer.request.demand import AffinityMode, Demand, GpuAsk, NicAsk, Policy
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_state import HostState
+from vplacer.solver.instance import Instance
+from vplacer.topology.levels import Level
+
+MAX_EVICTIONS_A_HOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A changed demand and how to say it."""
+
+    demand: Demand
+    relaxation: Relaxation
+
+
+def changes_of(demand: Demand, states: list[HostState]) -> list[Change]:
+    """Return single changes of a demand, cheapest first.
+
+    Args:
+        demand: the demand without a place.
+        states: the hosts it might go to; they tell which smaller sizes are worth trying.
+    """
+    found: list[Change] = []
+    for index, ask in enumerate(demand.gpus):
+        found += _gpu_changes(demand, index, ask)
+    for index, nic in enumerate(demand.nics):
+        found += _nic_changes(demand, index, nic)
+    found += _mode_changes(demand)
+    found += _smaller(demand, states)
+    return sorted(found, key=lambda change: change.relaxation.cost)
+
+
+def _change(demand: Demand, name: str, field: str, was: str, now: str, cost: int) -> Change:
+    text = f"{field.rsplit('.', maxsplit=1)[-1]} {was} -> {now} for {name}"
+    return Change(demand, Relaxation(text, cost, demand.id, field, now))
+
+
+def _with_gpu(demand: Demand, index: int, ask: GpuAsk) -> Demand:
+    return replace(demand, gpus=(*demand.gpus[:index], ask, *demand.gpus[index + 1 :]))
+
+
+def _with_nic(demand: Demand, index: int, ask: NicAsk) -> Demand:
+    return replace(demand, nics=(*demand.nics[:index], ask, *demand.nics[index + 1 :]))
+
+
+def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
+    found = []
+    softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
+    for step, policy in enumerate(softer.get(ask.policy, ())):
+        changed = _with_gpu(demand, index, replace(ask, policy=policy))
+        cost = costs.LOOSER_LOCALITY + step
+        field = f"gpus[{index}].policy"
+        found.append(_change(changed, demand.name, field, ask.policy.value, policy.value, cost))
+    if ask.interconnect_required and ask.interconnect is not Level.ANY:
+        for step, level in enumerate((Level.SWITCH, Level.NUMA, Level.SOCKET, Level.ANY)):
+            if level.rank > ask.interconnect.rank:
+                changed = _with_gpu(demand, index, replace(ask, interconnect=level))
+                cost = costs.LOOSER_LOCALITY + 2 + step
+                field = f"gpus[{index}].interconnect"
+                found.append(_change(changed, demand.name, field, ask.interconnect.value, level.value, cost))
+    for count in range(ask.count - 1, 0, -1):
+        changed = _with_gpu(demand, index, replace(ask, count=count))
+        cost = costs.LESS_DEVICES + ask.count - count
+        found.append(_change(changed, demand.name, f"gpus[{index}].count", str(ask.count), str(count), cost))
+    return found
+
+
+def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
+    found = []
+    if ask.policy in (Policy.REQUIRED, Policy.SOCKET):
+        changed = _with_nic(demand, index, replace(ask, policy=Policy.PREFERRED))
+        field = f"nics[{index}].policy"
+        found.append(
+            _change(changed, demand.name, field, ask.policy.value, "preferred", costs.LOOSER_LOCALITY + 1)
+        )
+    if ask.near_gpu and ask.at_required:
+        for step, level in enumerate((Level.ROOT, Level.NUMA, Level.SOCKET, Level.ANY)):
+            if level.rank > ask.at.rank:
+                changed = _with_nic(demand, index, replace(ask, at=level))
+                cost = costs.LOOSER_LOCALITY + 1 + step
+                found.append(
+                    _change(changed, demand.name, f"nics[{index}].at", ask.at.value, level.value, cost)
+                )
+    return found
+
+
+def _mode_changes(demand: Demand) -> list[Change]:
+    if not demand.has_devices or demand.mode is AffinityMode.PIN:
+        return []
+    modes = (
+        [AffinityMode.PIN] if demand.mode is AffinityMode.LABEL else [AffinityMode.LABEL, AffinityMode.PIN]
+    )
+    return [
+        _change(
+            replace(demand, mode=mode),
+            demand.name,
+            "affinity",
+            demand.mode.value,
+            mode.value,
+            costs.OTHER_BINDING + step,
+        )
+        for step, mode in enumerate(modes)
+    ]
+
+
+def _smaller(demand: Demand, states: list[HostState]) -> list[Change]:
+    """The largest vCPU count, and the largest memory, that some node still has room for."""
+    cores: set[int] = set()
+    memory: set[int] = set()
+    for state in states:
+        parts = demand_parts(demand, state.host)
+        for room in state.room:
+            cores.add(max(0, room.millicores) // 1000 * parts)
+            memory.add((max(0, room.memory_mib) * parts - demand.overhead_mib) // 1024 * 1024)
+    found = []
+    for cpus in sorted((c for c in cores if 0 < c < demand.cpus), reverse=True)[:3]:
+        changed = replace(demand, cpus=cpus)
+        found.append(
+            _change(changed, demand.name, "cpus", str(demand.cpus), str(cpus), costs.LESS_CPU_OR_MEMORY)
+        )
+    for mib in sorted((m for m in memory if 0 < m < demand.memory_mib), reverse=True)[:3]:
+        changed = replace(demand, memory_mib=mib)
+        was, now = f"{demand.memory_mib // 1024} GiB", f"{mib // 1024} GiB"
+        found.append(_change(changed, demand.name, "memory", was, now, costs.LESS_CPU_OR_MEMORY + 1))
+    return found
+
+
+def room_made(
+    instance: Instance,
+    cls: DemandClass,
+    state: HostState,
+    moid: str,
+    fits_on: Callable[[HostState, Demand], bool],
+) -> list[Relaxation]:
+    """Return migrations of one running VM off a host that would let the demand in.
+
+    Only VMs without devices are offered: they move while they run.
+    """
+    problem = instance.problem
+    host = problem.inventory.host_by_moid[moid]
+    demanded = problem.demanded_vms
+    movable = [
+        vm
+        for vm in problem.inventory.vms_by_host.get(moid, ())
+        if vm.is_on
+        and not vm.template
+        and vm.moid not in demanded
+        and not holds_devices(vm)
+        and not vm.node_affinity
+        and reason_left_alone(vm) is None
+    ]
+    found: list[Relaxation] = []
+    for vm in sorted(movable, key=lambda vm: (vm.cpus, vm.memory_mib, vm.moid))[:MAX_EVICTIONS_A_HOST]:
+        freed = without_vm(state, vm, instance)
+        if freed is not None and fits_on(freed, cls.demand):
+            text = f"move {vm.name} off {host.name}"
+            found.append(Relaxation(text, costs.HOST_CHANGE + 1, cls.demand.id, "move", vm.moid))
+            break
+    return found
+
+
+def without_vm(state: HostState, vm: Vm, instance: Instance) -> HostState | None:
+    """Return a host's state without a VM that has no devices; None if it cannot be told apart."""
+    consumer = consumer_of_vm(vm, state.host, instance.problem.request.options)
+    if consumer is None:
+        return None
+    position = {node: index for index, node in enumerate(state.node_ids)}
+    room, items, divisible = list(state.room), list(state.items), list(state.divisible)
+    allowed = tuple(sorted(position[node] for node in consumer.nodes if node in position))
+    if consumer.seat is Seat.BOUND:
+        for node in consumer.nodes:
+            room[position[node]] = room[position[node]] + consumer.part
+    elif consumer.seat is Seat.ITEM and (consumer.part, consumer.parts, allowed) in items:
+        items.remove((consumer.part, consumer.parts, allowed))
+    elif consumer.seat is Seat.DIVISIBLE and (consumer.whole, allowed) in divisible:
+        divisible.remove((consumer.whole, allowed))
+    else:
+        return None
+    return replace(
+        state,
+        room=tuple(room),
+        items=tuple(items),
+        divisible=tuple(divisible),
+        total_room=state.total_room + consumer.whole,
+    )

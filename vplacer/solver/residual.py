@@ -1,0 +1,188 @@
+"""A host with the placements of an answer on it: what one more VM would find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from vplacer.constraints.holdings import Holding
+from vplacer.constraints.packing import Fit, fits
+from vplacer.constraints.state import Placement
+from vplacer.constraints.supply import Amount, Consumer, Seat, consumer_of_demand, total
+from vplacer.inventory.pci import PciAddress
+from vplacer.request.demand import Demand
+from vplacer.solver.cells import build_cells
+from vplacer.solver.host_model import HostTask
+from vplacer.solver.host_state import HostState, as_items, bound_per_node
+from vplacer.solver.instance import Instance
+from vplacer.solver.options import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Why an option does not fit a residual host: constraint id and evidence."""
+
+    constraint: str
+    evidence: str
+
+
+def residual_state(
+    instance: Instance, task: HostTask, placements: tuple[Placement, ...], without: str | None = None
+) -> HostState:
+    """Return a host's state with an answer's VMs counted as untouchable.
+
+    Args:
+        instance: the instance.
+        task: the host.
+        placements: the answer's placements.
+        without: a demand to leave out: one that is about to be placed anew.
+    """
+    state = task.state
+    demands = instance.problem.demand_by_id
+    options = instance.problem.request.options
+    here = [p for p in placements if p.host == state.host.moid and not p.stays and p.demand != without]
+    moved = {p.demand for p in placements if not p.stays}
+    consumers: list[Consumer] = []
+    taken: set[PciAddress] = set()
+    functions: dict[PciAddress, int] = {}
+    vgpus: dict[PciAddress, list[str]] = {a: list(p) for a, p in state.vgpu_held}
+    scarce = list(state.scarce)
+    for placement in here:
+        demand = demands[placement.demand]
+        found = consumer_of_demand(demand, placement.nodes, state.host, options)
+        if found is not None:
+            consumers.append(found)
+        for device in placement.devices:
+            profile = demand.gpus[device.index].profile if device.ask == "gpu" else None
+            if profile is not None:
+                vgpus.setdefault(device.address, []).append(profile)
+            elif device.ask == "nic" and demand.nics[device.index].kind == "sriov":
+                functions[device.address] = functions.get(device.address, 0) + 1
+            else:
+                taken.add(device.address)
+    for active in state.actives:
+        if active.vm.moid in moved or active.vm.moid == without:
+            continue
+        if active.consumer is not None:
+            consumers.append(active.consumer)
+        _hold(active.holdings, state, taken, functions, vgpus, scarce)
+    cards = tuple(
+        replace(
+            cell.card,
+            address=address,
+            sriov_free_vfs=max(0, cell.card.sriov_free_vfs - functions.get(address, 0)),
+        )
+        for cell in state.cells
+        for address in cell.addresses
+        if address not in taken
+    )
+    cells = build_cells(cards, state.topology)
+    old = {cell.index: cell.addresses for cell in state.cells}
+    new = {address: cell.index for cell in cells for address in cell.addresses}
+    items, divisible = as_items(consumers, state.node_ids)
+    bound = bound_per_node(consumers, state.node_ids)
+    return replace(
+        state,
+        room=tuple(room - used for room, used in zip(state.room, bound, strict=True)),
+        items=(*state.items, *items),
+        divisible=(*state.divisible, *divisible),
+        total_room=state.total_room - total(c.whole for c in consumers),
+        cells=cells,
+        scarce=tuple(
+            (tuple(sorted({new[a] for cell in group for a in old[cell] if a in new})), count)
+            for group, count in scarce
+        ),
+        vgpu_held=tuple(sorted((a, tuple(sorted(p))) for a, p in vgpus.items())),
+        actives=(),
+    )
+
+
+def _hold(
+    holdings: tuple[Holding, ...],
+    state: HostState,
+    taken: set[PciAddress],
+    functions: dict[PciAddress, int],
+    vgpus: dict[PciAddress, list[str]],
+    scarce: list[tuple[tuple[int, ...], int]],
+) -> None:
+    cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
+    for holding in holdings:
+        if holding.address is None:
+            cells = tuple(sorted({cell_of[a] for a in holding.candidates if a in cell_of}))
+            if cells and holding.kind != "vf":
+                scarce.append((cells, 1))
+        elif holding.kind == "vf":
+            functions[holding.address] = functions.get(holding.address, 0) + 1
+        elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
+            vgpus.setdefault(holding.address, []).append(holding.profile)
+        else:
+            taken.add(holding.address)
+
+
+def shortage(
+    demand: Demand, options: tuple[Option, ...], state: HostState, instance: Instance
+) -> Shortage | None:
+    """Return why none of a demand's options fits a residual host, None if one does."""
+    worst: list[Shortage] = []
+    for option in options:
+        found = _shortage_of(demand, option, state, instance)
+        if found is None:
+            return None
+        worst.append(found)
+    return _merge(worst)
+
+
+def _shortage_of(demand: Demand, option: Option, state: HostState, instance: Instance) -> Shortage | None:
+    for group, count in state.scarce:
+        used = sum(
+            n for use in option.uses for cell, n in use.cells if cell in group and use.resource != "vf"
+        )
+        if used > sum(state.cells[cell].size for cell in group) - count and used:
+            return Shortage("gpu-count", "some cards are held by VMs that vCenter does not name the card of")
+    consumer = consumer_of_demand(demand, option.nodes, state.host, instance.problem.request.options)
+    if consumer is None:
+        return None
+    whole = consumer.whole
+    if not whole.fits(state.total_room):
+        return _which("", whole, state.total_room, "the host")
+    if not state.node_ids:
+        return None
+    room = list(state.room)
+    if consumer.seat is Seat.BOUND:
+        for node in consumer.nodes:
+            at = state.node_position(node)
+            if not consumer.part.fits(room[at]):
+                return _which("numa-", consumer.part, room[at], f"pNUMA {node}")
+            room[at] = room[at] - consumer.part
+        items, divisible = state.items, state.divisible
+    else:
+        more_items, more_divisible = as_items([consumer], state.node_ids)
+        items, divisible = (*state.items, *more_items), (*state.divisible, *more_divisible)
+    if fits(tuple(room), items, divisible) is Fit.YES:
+        return None
+    where = f"bound to pNUMA {','.join(map(str, option.nodes))}" if option.nodes else "on any node"
+    free = total(Amount(max(0, r.millicores), max(0, r.memory_mib)) for r in state.room)
+    return Shortage(
+        "floating-packing",
+        f"{where} it leaves no node for VMs that float ({free.millicores // 1000} cores, "
+        f"{free.memory_mib // 1024} GiB are not bound)",
+    )
+
+
+def _which(prefix: str, need: Amount, room: Amount, where: str) -> Shortage:
+    if need.memory_mib > max(0, room.memory_mib):
+        evidence = f"{where} has {max(0, room.memory_mib) // 1024} of {-(-need.memory_mib // 1024)} GiB"
+        return Shortage(f"{prefix}memory", evidence)
+    evidence = f"{where} has {max(0, room.millicores) / 1000:g} of {need.millicores / 1000:g} cores"
+    return Shortage(f"{prefix}cpu", evidence)
+
+
+def _merge(found: list[Shortage]) -> Shortage:
+    """Name the constraint met most often; join its distinct evidence."""
+    if not found:
+        return Shortage("devices", "no choice of cards")
+    counts: dict[str, int] = {}
+    for item in found:
+        counts[item.constraint] = counts.get(item.constraint, 0) + 1
+    chosen = max(sorted(counts), key=lambda name: counts[name])
+    evidence = list(dict.fromkeys(item.evidence for item in found if item.constraint == chosen))
+    return Shortage(chosen, "; ".join(evidence[:4]))

@@ -1,0 +1,56 @@
+"""What couples hosts: linear rows over counts of classes on hosts, one module per constraint.
+
+Both ways of solving take them from here: the exact model adds them as they are, the master of the
+column generation writes them over its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Key = tuple[str, int | str]
+"""A quantity of one host: ("seats", class), ("as_is", class), ("rule", name)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """``low <= sum(coefficient x quantity) + sum(coefficient x auxiliary) <= high``.
+
+    ``everywhere``: coefficient of a quantity on every host; ``at``: on one host (moid), added to it.
+    None = no limit on that side.
+    """
+
+    name: str
+    low: int | None
+    high: int | None
+    everywhere: Mapping[Key, int] = field(default_factory=dict)
+    at: Mapping[tuple[str, Key], int] = field(default_factory=dict)
+    auxiliary: Mapping[str, int] = field(default_factory=dict)
+
+    def coefficient(self, host: str, key: Key) -> int:
+        """Coefficient of a quantity on a host."""
+        return self.everywhere.get(key, 0) + self.at.get((host, key), 0)
+
+    def quantities(self) -> set[Key]:
+        """All quantities the row looks at."""
+        return set(self.everywhere) | {key for _, key in self.at}
+
+
+@dataclass(frozen=True)
+class RowSet:
+    """Rows and their 0-1 auxiliaries."""
+
+    rows: tuple[Row, ...]
+    auxiliaries: tuple[str, ...] = ()
+
+
+def merge(sets: list[RowSet]) -> RowSet:
+    """Join row sets."""
+    return RowSet(
+        tuple(row for item in sets for row in item.rows),
+        tuple(name for item in sets for name in item.auxiliaries),
+    )
+
+
+RowBuilder = Callable[..., RowSet]

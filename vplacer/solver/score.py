@@ -1,0 +1,134 @@
+"""Values of the objective's levels, measured on a state: what is reported, whoever solved it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from vplacer.constraints.locality import ask_locality, card_relation, fixed_nodes
+from vplacer.constraints.state import Placement, Problem, State
+from vplacer.constraints.steering import possible_cards
+from vplacer.inventory.host import Host
+from vplacer.inventory.pci import PciAddress
+from vplacer.request.demand import BoundBy, Demand, Policy
+from vplacer.solver.host_state import build_host_state
+from vplacer.solver.levels import Level as ObjectiveLevel
+from vplacer.solver.levels import change_cost, cpu_only_cost
+from vplacer.solver.room import blocks_of, room_value
+from vplacer.topology.levels import Level, NumaRelation
+
+_WORTH = {NumaRelation.SAME_NODE: 2, NumaRelation.SAME_SOCKET: 1}
+
+
+def placement_points(problem: Problem, placement: Placement) -> int:
+    """Return the locality points of one placement by itself (a VM that stays)."""
+    return locality_points(State(problem, (placement,)), placement)
+
+
+def locality_points(state: State, placement: Placement) -> int:
+    """Return the points of a placement's preferred wishes, counted at their worst.
+
+    2 a device sure to be on a node of the vCPUs, 1 on their socket; 2 a card of an ask whose wished
+    interconnect is sure; 2 a NIC of an ask whose NICs are sure to be near the GPUs.
+    """
+    demand = state.problem.demand_by_id[placement.demand]
+    topology = state.problem.topologies[placement.host]
+    nodes = fixed_nodes(topology, placement)
+    points = 0
+    for assignment, cards in zip(placement.devices, possible_cards(state, placement), strict=True):
+        asks = demand.gpus if assignment.ask == "gpu" else demand.nics
+        if assignment.index < len(asks) and asks[assignment.index].policy is Policy.PREFERRED:
+            points += min((_WORTH.get(card_relation(topology, card, nodes), 0) for card in cards), default=0)
+    for index, gpu in enumerate(demand.gpus):
+        wished = not gpu.interconnect_required and gpu.interconnect is not Level.ANY and gpu.count > 1
+        if wished and ask_locality(state, demand, placement, "gpu", index).interconnect_ok:
+            points += 2 * gpu.count
+    for index, nic in enumerate(demand.nics):
+        wished = nic.near_gpu and not nic.at_required
+        if wished and ask_locality(state, demand, placement, "nic", index).near_gpu_ok:
+            points += 2 * nic.count
+    return points
+
+
+def measure(
+    state: State, levels: tuple[ObjectiveLevel, ...], today: frozenset[str] | set[str]
+) -> dict[str, int]:
+    """Return the value of every level, in the sense it is reported (costs positive).
+
+    Args:
+        state: the answer.
+        levels: the levels.
+        today: demands whose existing VM already meets them.
+    """
+    values: dict[str, int] = {level.id: 0 for level in levels}
+    problem = state.problem
+    for placement in state.placements:
+        demand = problem.demand_by_id[placement.demand]
+        values[f"placed:{demand.priority}"] = values.get(f"placed:{demand.priority}", 0) + demand.weight_milli
+        values["locality"] += locality_points(state, placement)
+        if not placement.stays:
+            vm = problem.inventory.vm_by_moid.get(demand.vm) if demand.vm is not None else None
+            same = vm is not None and vm.host == placement.host
+            values["moves"] += change_cost(demand, vm, same, demand.id in today)
+    for host in problem.inventory.hosts:
+        if host.moid in problem.topologies:
+            values["room"] += _room(state, host)
+            values["hosts"] += _hosts(state, host)
+    return {level.id: values[level.id] for level in levels}
+
+
+def _here(state: State, host: Host) -> list[Placement]:
+    return [placement for placement in state.placements if placement.host == host.moid]
+
+
+def _room(state: State, host: Host) -> int:
+    """Blocks left whole on a host, less the vCPUs of CPU-only demands beside GPUs."""
+    problem = state.problem
+    topology = problem.topologies[host.moid]
+    if not topology.gpus:
+        return 0
+    here = _here(state, host)
+    placed = {problem.demand_by_id[p.demand].vm for p in here}
+    standing = tuple(
+        vm
+        for vm in problem.inventory.vms_by_host.get(host.moid, ())
+        if vm.moid not in placed and not vm.template and not _moved_away(state, vm.moid)
+    )
+    built = build_host_state(problem, host, standing, ())
+    cell_of: dict[PciAddress, int] = {a: cell.index for cell in built.cells for a in cell.addresses}
+    used: dict[int, int] = defaultdict(int)
+    platform = 0
+    gpu_nodes = frozenset(gpu.node for gpu in topology.gpus if gpu.node is not None)
+    penalty = 0
+    for placement in here:
+        demand = problem.demand_by_id[placement.demand]
+        penalty += cpu_only_cost(demand, placement.nodes, gpu_nodes, True)
+        for assignment in placement.devices:
+            if assignment.address in cell_of and not _is_function(demand, assignment.ask, assignment.index):
+                used[cell_of[assignment.address]] += 1
+                if not placement.stays and assignment.bound_by is not BoundBy.STATIC:
+                    platform += 1
+    return room_value(blocks_of(built), used, platform) - penalty
+
+
+def _moved_away(state: State, moid: str) -> bool:
+    placement = state.placement_by_demand.get(moid)
+    return placement is not None and not placement.stays
+
+
+def _is_function(demand: Demand, ask: str, index: int) -> bool:
+    return ask == "nic" and demand.nics[index].kind == "sriov"
+
+
+def _hosts(state: State, host: Host) -> int:
+    """1 for a used host, or the square of its VMs when they are to be spread."""
+    problem = state.problem
+    number = len(_here(state, host))
+    placed = {problem.demand_by_id[p.demand].vm for p in _here(state, host)}
+    number += sum(
+        1
+        for vm in problem.inventory.vms_by_host.get(host.moid, ())
+        if not vm.template and vm.moid not in placed and not _moved_away(state, vm.moid)
+    )
+    if problem.request.options.hosts_goal == "spread":
+        return number * number
+    return 1 if number else 0

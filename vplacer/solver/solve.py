@@ -1,0 +1,124 @@
+"""The solver's door: a problem in, a solution out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+
+from vplacer.constraints.state import Placement, Problem, State
+from vplacer.errors import InternalError, Undecided
+from vplacer.solver.decode import decode
+from vplacer.solver.exact import Answer
+from vplacer.solver.instance import Instance, build_instance
+from vplacer.solver.verdict import LevelResult, Solution, SolveOptions, Status, StoppedBy
+
+EXACT_SIZE = 1_500
+"""Option variables up to which all hosts go into one exact model."""
+
+
+def solve(
+    problem: Problem,
+    options: SolveOptions,
+    stop: Callable[[], StoppedBy | None] = lambda: None,
+) -> Solution:
+    """Find the best placement level by level, with a bound for each.
+
+    Args:
+        problem: inventory, topologies, resolved request.
+        options: limits, seed, order of levels.
+        stop: asked now and then; a reason ends the search with the best found so far.
+
+    Raises:
+        InternalError: the placement found breaks a constraint: a defect, never shown as a plan.
+        Undecided: a limit was reached before any placement was found.
+    """
+    from vplacer.constraints.judge import check
+    from vplacer.constraints.today import meets_today
+    from vplacer.solver.exact import size_of, solve_exact
+    from vplacer.solver.explain import explain
+    from vplacer.solver.score import measure
+
+    today = meets_today(problem)
+    instance = build_instance(problem, today, options.levels)
+    if size_of(instance) <= EXACT_SIZE:
+        answer = solve_exact(
+            instance, seed=options.seed, work=float(options.work), should_stop=lambda: stop() is not None
+        )
+    else:
+        from vplacer.solver.columns import solve_columns
+
+        answer = solve_columns(
+            instance, seed=options.seed, work=float(options.work), should_stop=lambda: stop() is not None
+        )
+    why = stop() or StoppedBy.WORK
+    if answer is None:
+        raise Undecided(
+            "no placement was found within the limit",
+            why=f"stopped by {why.value}",
+            hint="raise --work or --time-limit; nothing says that it cannot be done",
+        )
+    placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
+    state = State(problem, placements)
+    placed = {placement.demand for placement in placements}
+    unplaced = tuple(sorted(d.id for d in problem.request.demands if d.id not in placed))
+    faults = [v for v in check(state) if not (v.constraint == "placed" and v.object in unplaced)]
+    if faults:
+        raise InternalError(
+            "the solver's placement does not pass the judge",
+            obj=faults[0].object,
+            why=f"{faults[0].constraint}: {faults[0].evidence}",
+        )
+    values = measure(state, instance.levels, set(today))
+    levels = _level_results(instance, values, answer)
+    status = _status(problem, levels, unplaced)
+    return Solution(
+        status=status,
+        placements=placements,
+        unplaced=unplaced,
+        levels=levels,
+        reasons=explain(instance, placements, unplaced),
+        stopped_by=why if answer.stopped else None,
+        seed=options.seed,
+        solver_version=f"ortools {version('ortools')}",
+        assumptions=_assumptions(instance),
+    )
+
+
+def _merge(instance: Instance, placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
+    return tuple(sorted((*instance.settled, *placements), key=lambda placement: placement.demand))
+
+
+def _level_results(instance: Instance, values: dict[str, int], answer: Answer) -> tuple[LevelResult, ...]:
+    """Put measured values beside bounds.
+
+    The solvers see what can change; values count everything. The part that no choice can change
+    (settled VMs, untouched hosts) is the difference at the answer, and belongs to the bound too.
+    """
+    results = []
+    for level in instance.levels:
+        value = values[level.id]
+        bound = answer.bounds.get(level.id)
+        reached = answer.values.get(level.id)
+        if bound is None or reached is None or not instance.complete:
+            bound = None
+        else:
+            sign = 1 if level.maximise else -1
+            bound = value + sign * (bound - reached)
+        results.append(LevelResult(level.id, level.title, level.maximise, value, bound, level.unit))
+    return tuple(results)
+
+
+def _status(problem: Problem, levels: tuple[LevelResult, ...], unplaced: tuple[str, ...]) -> Status:
+    placed = [level for level in levels if level.id.startswith("placed:")]
+    if unplaced and not problem.request.options.partial:
+        return Status.INFEASIBLE if all(level.proved for level in placed) else Status.UNDECIDED
+    return Status.OPTIMAL if all(level.proved for level in levels) else Status.FEASIBLE
+
+
+def _assumptions(instance: Instance) -> tuple[str, ...]:
+    found: set[str] = set()
+    for task in instance.tasks:
+        found.update(task.state.topology.assumptions)
+    if not instance.complete:
+        found.add("too many ways to seat a VM on a host: some were not looked at, so no bound is given")
+    return tuple(sorted(found))
