@@ -8,16 +8,16 @@ import pytest
 from tests.lab.clients import connected
 from tests.lab.small_site import small_site
 from vplacer.lab.soap.server import LabServer
-from vplacer.lab.soap.vcenter import Site
+from vplacer.lab.soap.vcenter import ServedSite
 
 
 @pytest.fixture
-def site() -> Site:
+def site() -> ServedSite:
     return small_site()
 
 
 @pytest.fixture
-def server(site: Site) -> Iterator[LabServer]:
+def server(site: ServedSite) -> Iterator[LabServer]:
     with LabServer(site) as running:
         yield running
 

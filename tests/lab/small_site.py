@@ -8,7 +8,7 @@ from typing import Any
 from pyVmomi import vim
 
 from vplacer.lab.soap.store import Store, Unreadable
-from vplacer.lab.soap.vcenter import Site
+from vplacer.lab.soap.vcenter import ServedSite
 
 ROOT = vim.Folder("group-d1")
 DATACENTER = vim.Datacenter("datacenter-2")
@@ -43,7 +43,7 @@ UNREADABLE = vim.fault.NoPermission(object=HOSTS[1], privilegeId="System.Read", 
 GREEN = {"overallStatus": "green", "configStatus": "green"}
 
 
-def small_site() -> Site:
+def small_site() -> ServedSite:
     store = Store()
     folders = [VM_FOLDER, HOST_FOLDER, DATASTORE_FOLDER, NETWORK_FOLDER]
     store.add(ROOT, {"name": "Datacenters", "childEntity": [DATACENTER], **GREEN})
@@ -96,7 +96,7 @@ def small_site() -> Site:
             ]
         },
     )
-    return Site(store, ROOT, ABOUT)
+    return ServedSite(store, ROOT, ABOUT)
 
 
 def _config_target(host: Any) -> Any:

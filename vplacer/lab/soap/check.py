@@ -22,12 +22,15 @@ def check_serialisable(store: Store, version_ids: Iterable[str]) -> list[str]:
     names = {version_id: versions.served_version(version_id) for version_id in version_ids}
     for entry in store.entries():
         for name in entry.props:
+            place = f"{typetable.wire_name(type(entry.ref))} {typetable.moid(entry.ref)} {name}"
             try:
                 with store.changed:
                     value = entry.get(name)
             except Withheld:
                 continue
-            place = f"{typetable.wire_name(type(entry.ref))} {typetable.moid(entry.ref)} {name}"
+            except (AttributeError, TypeError, KeyError, ValueError) as error:
+                found.append(f"{place} cannot be built: {error!r}")
+                continue
             found.extend(
                 f"{place} at {version_id}: {why}"
                 for version_id, version in names.items()

@@ -76,6 +76,9 @@ class Fragments:
             value = resolve(type(entry.ref), read, path, version)
         except Withheld as withheld:
             return Fragment(stamp, "", serialize.localized_fault(withheld.fault, version))
+        barred = entry.withheld_fault(path)
+        if barred is not None:
+            return Fragment(stamp, "", serialize.localized_fault(barred, version))
         if value is None:
             return Fragment(stamp, "")
         return Fragment(stamp, serialize.property_value(value, version))

@@ -100,6 +100,9 @@ class Retrieval:
             raise refusal
         fragment = self._fragments.get(session, entry, name, version)
         if fragment.missing:
+            barred = entry.withheld_fault(name)
+            if barred is not None:
+                raise barred
             with self._store.changed:
                 entry.get(name)  # raises what withholds it
         return Xml(_rename(fragment.xml)) if fragment.xml else None

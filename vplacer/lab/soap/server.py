@@ -11,12 +11,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from vplacer.inventory.site import Site
+from vplacer.lab.model.clock import VirtualClock
+from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.certs import make_certificates
 from vplacer.lab.soap.dispatch import Dispatcher
 from vplacer.lab.soap.faults import FaultPlan, FaultRule
 from vplacer.lab.soap.http import SoapServer
 from vplacer.lab.soap.sessions import READ_ONLY
-from vplacer.lab.soap.vcenter import Account, Settings, Site, VCenter, random_id, utc_now
+from vplacer.lab.soap.vcenter import Account, Settings, ServedSite, VCenter, random_id, utc_now
+from vplacer.lab.soap.views.site import lab_site
 from vplacer.lab.soap.wire import versions
 
 DEFAULT_USER = "administrator@vsphere.local"
@@ -28,7 +32,7 @@ class LabServer:
     """A simulated vCenter behind SOAP over HTTPS on loopback. A context manager, or `start` and `stop`.
 
     Args:
-        site: what is served.
+        site: what is served: a loaded inventory YAML or snapshot, or a store built by hand.
         api_version: newest API version served; None = the site's own.
         host: where to listen: 127.0.0.1, ::1 or localhost.
         port: 0 = any free port.
@@ -42,7 +46,8 @@ class LabServer:
         session_timeout_s: idle seconds after which a session ends.
         page_size: most objects in a page; None = as the client asks.
         bad_path_is_fault: False = answer wrong paths in missingSet, as vcsim does.
-        clock: the time the server tells.
+        clock: the time the server tells and sessions live by; None = the moment at which the inventory
+            was taken, standing still (the real time for a store built by hand).
         new_id: makes ids of sessions, views and filters; random unless a test wants them fixed.
 
     Raises:
@@ -51,7 +56,7 @@ class LabServer:
 
     def __init__(
         self,
-        site: Site,
+        site: Site | ServedSite,
         *,
         api_version: str | None = None,
         host: str = "127.0.0.1",
@@ -66,12 +71,15 @@ class LabServer:
         session_timeout_s: float = 1800.0,
         page_size: int | None = None,
         bad_path_is_fault: bool = True,
-        clock: Callable[[], datetime] = utc_now,
+        clock: Callable[[], datetime] | None = None,
         new_id: Callable[[], str] = random_id,
     ) -> None:
         self.host = host
         self.username = username
         self.password = secrets.token_urlsafe(12) if password is None else password
+        if isinstance(site, Site):
+            clock = clock or VirtualClock.at(site.inventory.taken_at)
+            site = lab_site(seed_state(site))
         held = READ_ONLY if read_only and privileges is None else privileges
         self.vcenter = VCenter(
             site,
@@ -81,7 +89,7 @@ class LabServer:
                 session_timeout_s=session_timeout_s,
                 page_size=page_size,
                 bad_path_is_fault=bad_path_is_fault,
-                clock=clock,
+                clock=clock or utc_now,
                 new_id=new_id,
             ),
         )

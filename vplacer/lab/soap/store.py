@@ -65,7 +65,7 @@ class Entry:
     answer is data of the site (``QueryConfigTarget``, ``RetrieveVgpuProfileInfo``, ...).
     """
 
-    __slots__ = ("answers", "kept", "props", "ref", "revisions")
+    __slots__ = ("answers", "kept", "props", "ref", "revisions", "withheld")
 
     def __init__(
         self, ref: Ref, props: Mapping[str, Held], answers: Mapping[str, Answer] | None = None
@@ -76,6 +76,8 @@ class Entry:
         self.answers: Mapping[str, Answer] = answers or {}
         self.kept: dict[tuple[str, str], Any] = {}
         """Serialised values by path and version; see `fragments`."""
+        self.withheld: dict[str, Any] = {}
+        """Paths that cannot be read, each with its fault; set before the object is served."""
         for name, held in props.items():
             self.set(name, held, revision=1)
 
@@ -107,6 +109,17 @@ class Entry:
         if isinstance(held, Unreadable):
             raise Withheld(held.fault)
         return held
+
+    def withheld_fault(self, path: str) -> Any:
+        """Return the fault for a path, if it, what it is part of, or a part of it, cannot be read."""
+        for barred, fault in self.withheld.items():
+            if (
+                path == barred
+                or path.startswith((f"{barred}.", f"{barred}["))
+                or barred.startswith(f"{path}.")
+            ):
+                return fault
+        return None
 
     def is_computed(self, name: str) -> bool:
         """Whether the property is worked out at every read."""

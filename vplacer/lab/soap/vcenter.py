@@ -31,7 +31,7 @@ def random_id() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ServedSite:
     """An inventory ready to be served: its objects, its root folder, and who it says it is."""
 
     store: Store
@@ -98,7 +98,7 @@ class VCenter:
         UsageError: the API version is unknown.
     """
 
-    def __init__(self, site: Site, account: Account, settings: Settings) -> None:
+    def __init__(self, site: ServedSite, account: Account, settings: Settings) -> None:
         self.version = versions.served_version(settings.api_version)
         self.site = site
         self.store = site.store

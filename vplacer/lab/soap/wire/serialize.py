@@ -52,7 +52,8 @@ class _Serializer(SoapAdapter.SoapSerializer):
             if value is None:
                 if not member.flags & typetable.OPTIONAL:
                     raise TypeError(f"{typetable.wire_name(kind)}.{member.name} is required but unset")
-            else:
+            elif value or not isinstance(value, list):
+                # An empty array is no element at all, be it required or not (a NUMA node without CPUs).
                 self._Serialize(value, member, currDefNS)
         self.writer.write(f"</{info.name}>")
 
