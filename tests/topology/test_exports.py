@@ -15,7 +15,7 @@ import networkx as nx
 import pytest
 
 from tests.conftest import REPO
-from tests.topology.hosts import address, make_host
+from tests.topology.hosts import address, make_host, make_overlay
 from vplacer.inventory.host import DeviceBinding, Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
@@ -270,3 +270,23 @@ def test_hosts_of_one_kind_share_one_topology() -> None:
     assert cache.topology(one) is cache.topology(replace(one, moid="host-2", name="esx2"))
     moved = make_host({**UNKNOWN_HOST, "nodes": [{"id": 0, "package": 0}, {"id": 1}]})
     assert cache.topology(moved) is not cache.topology(one)
+
+
+def test_overlays_find_their_host_by_uuid_then_by_name() -> None:
+    one = make_host(UNKNOWN_HOST)
+    two = replace(one, moid="host-2", name="esx2", uuid="22222222-2222-3333-4444-555555555555")
+    inventory = replace(site("a30pairs").inventory, hosts=(one, two), vms=())
+
+    def nodes(**changes: str | None) -> dict[str, list[int | None]]:
+        overlay = replace(make_overlay({"nodes": {"18:00.0": 1}}, one), **changes)
+        found = build_topologies(inventory, [overlay])
+        return {moid: [gpu.node for gpu in topology.gpus] for moid, topology in found.items()}
+
+    plain: list[int | None] = [0, None, None]
+    told: list[int | None] = [0, 1, None]
+    assert nodes(host="esx2") == {"host-1": plain, "host-2": told}
+    assert nodes(host="renamed", host_uuid=two.uuid) == {"host-1": plain, "host-2": told}
+    assert nodes(host="esx1", vcenter_uuid="of another vCenter") == {"host-1": plain, "host-2": plain}
+    other = replace(make_overlay({"nodes": {"18:00.0": 1}}, one), host="esx1", host_uuid="9-old-board")
+    refused = build_topologies(inventory, [other])["host-1"]
+    assert "it was made for the hardware 9-old-board" in refused.mismatches[0]

@@ -88,15 +88,17 @@ def build_topologies(
 ) -> dict[str, HostTopology]:
     """Build the topology of every host of a vCenter, by managed object id.
 
-    An overlay goes to the host of its hardware uuid, or, where it names none, to the host of its name.
+    An overlay goes to the host of its hardware uuid; where it names none, or one that no host has, to
+    the host of its name, which then refuses it if the hardware is another.
     """
     cache = cache or TopologyCache()
+    known = {host.uuid.lower() for host in inventory.hosts if host.uuid}
     by_uuid: dict[str, list[Overlay]] = {}
     by_name: dict[str, list[Overlay]] = {}
     for overlay in overlays:
         if overlay.vcenter_uuid not in (None, inventory.about.instance_uuid):
             continue
-        if overlay.host_uuid:
+        if overlay.host_uuid and overlay.host_uuid.lower() in known:
             by_uuid.setdefault(overlay.host_uuid.lower(), []).append(overlay)
         else:
             by_name.setdefault(overlay.host, []).append(overlay)
@@ -157,8 +159,9 @@ def _build(ingredients: _Ingredients, catalogue: Catalogue) -> HostTopology:
         groups,
         tree.switch,
     )
-    endpoints = frozenset(f.address for f in functions if not is_pci_bridge(f.class_id))
-    dependents = {f.address: f.dependent for f in functions if f.dependent is not None}
+    real = [f for f in functions if not f.virtual]
+    endpoints = frozenset(f.address for f in real if not is_pci_bridge(f.class_id))
+    dependents = {f.address: f.dependent for f in real if f.dependent is not None}
     return HostTopology(
         nodes=_nodes(nodes, packages, devices),
         devices=devices,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from vplacer.topology.catalogue import Board
-from vplacer.topology.locality import Packages
+from vplacer.topology.locality import Packages, on_two_nodes
 from vplacer.topology.pci_tree import Bus, PciTree
 from vplacer.topology.values import DeviceTopology
 
@@ -22,11 +23,10 @@ def assumptions(
             by_bus.setdefault(bus, []).append(device)
     for (segment, number), below in sorted(by_bus.items()):
         tops = sorted({str(device.root or device.address) for device in below})
-        nodes = {device.node for device in below if device.node is not None}
-        if len(tops) > 1 and len(nodes) <= 1:
+        if len(tops) > 1 and any(_taken_as_one(a, b) for a, b in combinations(below, 2)):
             found.append(
                 f"PHB: {', '.join(tops)} lie on root bus {segment:04x}:{number:02x} "
-                "and are taken to belong to one host bridge"
+                "and are taken to belong to one host bridge, unless on different nodes"
             )
     if board is not None:
         found.append(
@@ -35,6 +35,13 @@ def assumptions(
         )
     found += _nodes_without_cores(devices, packages)
     return tuple(found)
+
+
+def _taken_as_one(a: DeviceTopology, b: DeviceTopology) -> bool:
+    """Whether two devices of one root bus are below different ports and not known to be on two nodes."""
+    if (a.root or a.address) == (b.root or b.address):
+        return False
+    return not on_two_nodes(a, b)
 
 
 def _nodes_without_cores(devices: Sequence[DeviceTopology], packages: Packages) -> list[str]:

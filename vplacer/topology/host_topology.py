@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
 from vplacer.topology.levels import UNKNOWN_RELATION, NumaRelation, PciePath, Relation
-from vplacer.topology.locality import Locality, Packages
+from vplacer.topology.locality import Locality, Packages, on_two_nodes
 from vplacer.topology.pci_tree import PciTree
 from vplacer.topology.values import DeviceTopology, GroupOffer, NodeTopology, NvLink
 
@@ -44,6 +45,8 @@ class HostTopology:
     _localities: Mapping[PciAddress, Locality] = field(repr=False)
     _by_address: Mapping[PciAddress, DeviceTopology] = field(repr=False)
     _lanes: Mapping[tuple[PciAddress, PciAddress], int] = field(repr=False)
+    # Answers given before: hosts of one kind share them, and planning asks for each pair many times.
+    _relations: dict[tuple[PciAddress, PciAddress], Relation] = field(default_factory=dict, repr=False)
 
     def device(self, address: PciAddress) -> DeviceTopology | None:
         """Return the GPU, NIC or NVSwitch at an address, or None."""
@@ -53,12 +56,12 @@ class HostTopology:
         """Return the devices of a kind, in address order."""
         return tuple(device for device in self.devices if device.kind is kind)
 
-    @property
+    @cached_property
     def gpus(self) -> tuple[DeviceTopology, ...]:
         """The GPUs, in address order: the order in which nvidia-smi numbers them."""
         return self.of_kind(DeviceKind.GPU)
 
-    @property
+    @cached_property
     def nics(self) -> tuple[DeviceTopology, ...]:
         """The physical NIC ports, in address order."""
         return self.of_kind(DeviceKind.NIC)
@@ -92,14 +95,21 @@ class HostTopology:
 
     def relation(self, a: PciAddress, b: PciAddress) -> Relation:
         """Return what is known of two devices of the host; nothing, for an address it does not list."""
+        pair = (a, b)
+        found = self._relations.get(pair)
+        if found is None:
+            found = self._relations[pair] = self._relate(a, b)
+        return found
+
+    def _relate(self, a: PciAddress, b: PciAddress) -> Relation:
         if a not in self._tree or b not in self._tree:
             return UNKNOWN_RELATION
         pcie = self._tree.path(a, b)
         numa = self._numa(a, b)
         if pcie is PciePath.SELF:
             return Relation(pcie, NumaRelation.SAME_NODE, 0)
-        if pcie is PciePath.PHB and numa in (NumaRelation.SAME_SOCKET, NumaRelation.OTHER_SOCKET):
-            pcie = PciePath.NONE  # the inference of one host bridge is refuted: they are on two nodes
+        if pcie is PciePath.PHB and on_two_nodes(self._locality(a), self._locality(b)):
+            pcie = PciePath.NONE  # the inference of one host bridge is refuted
         return Relation(pcie, numa, self.lanes(a, b))
 
     def node_relation(self, a: int, b: int) -> NumaRelation:

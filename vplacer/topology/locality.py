@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vplacer.inventory.host import NumaNode
 from vplacer.inventory.pci import PciAddress
 from vplacer.topology.levels import NumaRelation
-from vplacer.topology.values import LocalitySource
+from vplacer.topology.values import DeviceTopology, LocalitySource
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,14 @@ class Locality:
     package: int | None = None
     cpu_nodes: tuple[int, ...] = ()
     source: LocalitySource = LocalitySource.UNKNOWN
+
+
+def on_two_nodes(a: Locality | DeviceTopology, b: Locality | DeviceTopology) -> bool:
+    """Whether two devices are known to be on different nodes, told or nearest with cores."""
+    if a.node is None or b.node is None or a.node == b.node:
+        return False
+    one, other = a.cpu_nodes or (a.node,), b.cpu_nodes or (b.node,)
+    return set(one).isdisjoint(other)
 
 
 class Packages:
