@@ -39,6 +39,7 @@ class AskMaker:
             if device.passthrough is not None and device.passthrough.label
         }
         self.group_sizes = group_sizes(inventory, topologies)
+        self.models = {gpu.model for topology in topologies.values() for gpu in topology.gpus}
 
     def gpu(self, spec: GpuSpec, default: Policy) -> GpuAsk:
         """Return the ask for GPUs of one kind; what matches nothing becomes a complaint."""
@@ -107,6 +108,9 @@ class AskMaker:
         if model is not None:
             return model.name
         meant = gpu_candidates(spec.model)
+        here = [name for name in meant if name in self.models]
+        if len(here) == 1:  # "H100" is clear where there is one kind of H100
+            return here[0]
         at = (*spec.pointer, "model")
         if len(meant) > 1:
             self.complaints.ambiguous(at, f"several GPU models are called '{spec.model}'", _one_of(meant))

@@ -17,11 +17,13 @@ class ModeChooser:
     def __init__(self, inventory: Inventory, topologies: Mapping[str, HostTopology]) -> None:
         self.inventory = inventory
         self.topologies = topologies
+        self.labelled: dict[str, tuple[LabelledDevice, ...]] = {}
         self.portable: dict[str, tuple[LabelledDevice, ...]] = {}
         self.cards: dict[str, set[tuple[DeviceKind, str | None, str]]] = {}
         for cluster in inventory.clusters:
             devices = labelled_devices(inventory, topologies, cluster.moid)
             nodes = portable_nodes(devices)
+            self.labelled[cluster.moid] = devices
             self.portable[cluster.moid] = tuple(device for device in devices if device.label in nodes)
             self.cards[cluster.moid] = {
                 (device.kind, device.model, str(device.ids))
@@ -46,14 +48,14 @@ class ModeChooser:
             asks = [(DeviceKind.NIC, ask.model, ask.label) for ask in nics if ask.kind == "passthrough"]
         if not asks:
             return AffinityMode.HINT
-        having = [
-            c for c in sorted(wanted) if c in self.cards and all(self._has(c, k, m) for k, m, _ in asks)
-        ]
+        having = [c for c in sorted(wanted) if c in self.cards and all(self._has(c, *ask) for ask in asks)]
         if having and all(self._served(c, *ask) for c in having for ask in asks):
             return AffinityMode.LABEL
         return AffinityMode.HINT
 
-    def _has(self, cluster: str, kind: DeviceKind, model: str | None) -> bool:
+    def _has(self, cluster: str, kind: DeviceKind, model: str | None, label: str | None) -> bool:
+        if label is not None:
+            return any(device.label == label and device.kind is kind for device in self.labelled[cluster])
         return any(kind is k and model in (None, name, ids) for k, name, ids in self.cards[cluster])
 
     def _served(self, cluster: str, kind: DeviceKind, model: str | None, label: str | None) -> bool:

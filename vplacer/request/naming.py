@@ -11,6 +11,7 @@ from typing import Final
 _NUMBER_RE: Final = re.compile(r"\{n(?::0?([1-9]))?\}")
 _BRACE_RE: Final = re.compile(r"[{}]")
 _MAX_LISTED: Final = 10
+_LIKELY: Final = 0.6
 
 
 def has_number(pattern: str) -> bool:
@@ -51,10 +52,10 @@ def matching(pattern: str, names: Iterable[str]) -> frozenset[str]:
 def close_names(word: str, names: Iterable[str]) -> str | None:
     """Return a hint with names like ``word``, or the few there are; None if there is nothing to say."""
     known = sorted(set(names))
-    folded = {name.casefold(): name for name in reversed(known)}
-    close = [
-        folded[found] for found in difflib.get_close_matches(word.casefold(), list(folded), n=3, cutoff=0.6)
-    ]
+    wanted = word.casefold()
+    likeness = {name: difflib.SequenceMatcher(None, wanted, name.casefold()).ratio() for name in known}
+    likely = sorted((name for name in known if likeness[name] >= _LIKELY), key=lambda name: -likeness[name])
+    close = likely[:3]
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"there is: {listed(known)}" if known else None
