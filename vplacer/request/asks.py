@@ -15,6 +15,7 @@ from vplacer.request.demand import GpuAsk, NicAsk, Policy
 from vplacer.request.file import GpuSpec, NicSpec
 from vplacer.request.naming import close_names
 from vplacer.topology.host_topology import HostTopology
+from vplacer.topology.labels import nic_name
 from vplacer.topology.levels import Level
 
 _IDS_RE = re.compile(r"^(?P<vendor>[0-9a-fA-F]{4}):(?P<device>[0-9a-fA-F]{4})$")
@@ -79,7 +80,7 @@ class AskMaker:
             at_required=_is_required(spec.at_policy, policy, at),
             policy=policy,
             min_speed_mbps=spec.min_speed_mbps,
-            rdma=spec.rdma,
+            rdma=spec.rdma or None,
         )
 
     def _group_count(self, spec: GpuSpec) -> int:
@@ -159,10 +160,7 @@ def group_sizes(inventory: Inventory, topologies: Mapping[str, HostTopology]) ->
 
 def nic_model_name(ids: PciIds) -> str:
     """Return a NIC's model name, or its ids where the model is not known."""
-    for model in NIC_MODELS:
-        if (model.vendor, model.device) == (ids.vendor, ids.device):
-            return model.name
-    return str(ids)
+    return nic_name(ids) or str(ids)
 
 
 def _is_required(stated: str | None, policy: Policy, level: Level) -> bool:

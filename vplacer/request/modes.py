@@ -8,7 +8,7 @@ from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.vcenter import Inventory
 from vplacer.request.demand import AffinityMode, GpuAsk, NicAsk
 from vplacer.topology.host_topology import HostTopology
-from vplacer.topology.labels import LabelledDevice, labelled_devices, portable_nodes
+from vplacer.topology.labels import LabelledDevice, labelled_devices, nic_name, portable_nodes
 
 
 class ModeChooser:
@@ -26,7 +26,7 @@ class ModeChooser:
             self.labelled[cluster.moid] = devices
             self.portable[cluster.moid] = tuple(device for device in devices if device.label in nodes)
             self.cards[cluster.moid] = {
-                (device.kind, device.model, str(device.ids))
+                (device.kind, device.model or nic_name(device.ids), str(device.ids))
                 for host in inventory.hosts
                 if host.cluster == cluster.moid and host.moid in topologies
                 for device in topologies[host.moid].devices

@@ -261,7 +261,7 @@ def _nic() -> Schema:
                 "description": "Link up and at least this fast.",
                 "examples": ["100 Gbit/s"],
             },
-            "rdma": _about(_BOOL, "Whether it must be able to do RDMA (true) or must not (false)."),
+            "rdma": _about(_BOOL, "Whether it must be able to do RDMA.", default=False),
         },
         text="NICs of one kind.",
     )

@@ -11,13 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.topology.host_topology import HostTopology
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledDevice:
-    """A GPU or NIC with a label. ``node``: the node with cores nearest to it, None = unknown."""
+    """A GPU or NIC with a label. ``node``: the node with cores nearest to it, None = unknown.
+
+    ``model`` None = not known; ``ids`` as vendor:device.
+    """
 
     host: str
     label: str
@@ -41,10 +46,15 @@ def labelled_devices(
             placed = topology.device(device.address)
             if label and placed is not None:
                 node = topology.cpu_node_for(device.address)
-                found.append(
-                    LabelledDevice(host.moid, label, placed.kind, placed.model, str(device.ids), node)
-                )
+                model = placed.model if placed.kind is DeviceKind.GPU else nic_name(device.ids)
+                found.append(LabelledDevice(host.moid, label, placed.kind, model, str(device.ids), node))
     return tuple(found)
+
+
+def nic_name(ids: PciIds) -> str | None:
+    """Return the model name of a NIC, None where the model is not known."""
+    known = (model.name for model in NIC_MODELS if (model.vendor, model.device) == (ids.vendor, ids.device))
+    return next(known, None)
 
 
 def portable_nodes(devices: tuple[LabelledDevice, ...]) -> dict[str, int]:
