@@ -19,7 +19,7 @@ from vplacer.lab.soap.dispatch import Dispatcher
 from vplacer.lab.soap.faults import FaultPlan, FaultRule
 from vplacer.lab.soap.http import SoapServer
 from vplacer.lab.soap.sessions import READ_ONLY
-from vplacer.lab.soap.vcenter import Account, Settings, ServedSite, VCenter, random_id, utc_now
+from vplacer.lab.soap.vcenter import Account, ServedSite, Settings, VCenter, random_id, utc_now
 from vplacer.lab.soap.views.site import lab_site
 from vplacer.lab.soap.wire import versions
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pyVmomi import vim
 
-from vplacer.inventory.host import ConnectionState, DeviceBinding, Host, PciDevice, Pnic
+from vplacer.inventory.host import ConnectionState, DeviceBinding, Host, Passthrough, Pnic, Sriov
+from vplacer.inventory.pci import PciAddress
 from vplacer.lab.soap.views.world import World
+from vplacer.lab.soap.wire.typetable import share
 
 
 def product(host: Host) -> Any:
@@ -58,17 +61,18 @@ def config(world: World, host: Host) -> Any:
 def passthrough(host: Host) -> list[Any]:
     """Return ``HostPciPassthruInfo`` of each device; a NIC that can be split up has ``HostSriovInfo``."""
     return [
-        _passthrough(device)
+        _passthrough(device.address, device.passthrough, device.sriov)
         for device in host.pci_devices
         if device.passthrough is not None or device.sriov is not None
     ]
 
 
-def _passthrough(device: PciDevice) -> Any:
-    state, sriov = device.passthrough, device.sriov
+@lru_cache(maxsize=65536)
+def _passthrough(address: PciAddress, state: Passthrough | None, sriov: Sriov | None) -> Any:
+    # Hosts of one kind have equal devices: one object serves them all.
     dependent = state.dependent if state else None
     members: dict[str, Any] = {
-        "id": str(device.address),
+        "id": str(address),
         "dependentDevice": "" if dependent is None else str(dependent),
         "passthruEnabled": state is not None and state.enabled,
         "passthruCapable": state is not None and state.capable,
@@ -78,15 +82,17 @@ def _passthrough(device: PciDevice) -> Any:
     if state is not None and state.mode is not None:
         members["directPathState"] = vim.host.PciPassthruInfo.DirectPathState(mode=state.mode)
     if sriov is None:
-        return vim.host.PciPassthruInfo(**members)
-    return vim.host.SriovInfo(
-        **members,
-        sriovEnabled=sriov.enabled,
-        sriovCapable=sriov.capable,
-        sriovActive=sriov.active,
-        numVirtualFunctionRequested=sriov.vf_requested,
-        numVirtualFunction=sriov.vf_present,
-        maxVirtualFunctionSupported=sriov.vf_max,
+        return share(vim.host.PciPassthruInfo(**members))
+    return share(
+        vim.host.SriovInfo(
+            **members,
+            sriovEnabled=sriov.enabled,
+            sriovCapable=sriov.capable,
+            sriovActive=sriov.active,
+            numVirtualFunctionRequested=sriov.vf_requested,
+            numVirtualFunction=sriov.vf_present,
+            maxVirtualFunctionSupported=sriov.vf_max,
+        )
     )
 
 

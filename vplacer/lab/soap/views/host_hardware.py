@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pyVmomi import vim
 
 from vplacer.inventory.host import Host, NumaNode, PciDevice
-from vplacer.inventory.pci import signed16
+from vplacer.inventory.pci import PciAddress, PciIds, signed16
 from vplacer.lab.soap.views.world import signed8
+from vplacer.lab.soap.wire.typetable import share
 
 _BUS_HZ = 100_000_000
 
@@ -40,23 +42,50 @@ def pci_device(device: PciDevice) -> Any:
 
     A device of no known subsystem has 0 there, since the members are required.
     """
-    address, ids = device.address, device.ids
-    return vim.host.PciDevice(
-        id=str(address),
-        classId=signed16(device.class_id),
-        bus=signed8(address.bus),
-        slot=signed8(address.device),
-        function=address.function,
-        vendorId=signed16(ids.vendor),
-        deviceId=signed16(ids.device),
-        subVendorId=signed16(ids.sub_vendor or 0),
-        subDeviceId=signed16(ids.sub_device or 0),
-        vendorName=device.vendor_name,
-        deviceName=device.device_name,
-        parentBridge=None if device.parent_bridge is None else str(device.parent_bridge),
-        deviceClassName=device.class_name,
-        physicalSlot=device.physical_slot,
-        slotDescription=device.slot_description,
+    return _pci_device(
+        device.address,
+        device.ids,
+        device.class_id,
+        device.vendor_name,
+        device.device_name,
+        device.parent_bridge,
+        device.class_name,
+        device.physical_slot,
+        device.slot_description,
+    )
+
+
+@lru_cache(maxsize=65536)
+def _pci_device(
+    address: PciAddress,
+    ids: PciIds,
+    class_id: int,
+    vendor_name: str,
+    device_name: str,
+    parent: PciAddress | None,
+    class_name: str | None,
+    slot: int | None,
+    slot_description: str | None,
+) -> Any:
+    # Hosts of one kind have equal devices: one object serves them all.
+    return share(
+        vim.host.PciDevice(
+            id=str(address),
+            classId=signed16(class_id),
+            bus=signed8(address.bus),
+            slot=signed8(address.device),
+            function=address.function,
+            vendorId=signed16(ids.vendor),
+            deviceId=signed16(ids.device),
+            subVendorId=signed16(ids.sub_vendor or 0),
+            subDeviceId=signed16(ids.sub_device or 0),
+            vendorName=vendor_name,
+            deviceName=device_name,
+            parentBridge=None if parent is None else str(parent),
+            deviceClassName=class_name,
+            physicalSlot=slot,
+            slotDescription=slot_description,
+        )
     )
 
 

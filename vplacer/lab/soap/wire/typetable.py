@@ -149,6 +149,24 @@ def version_ids() -> tuple[str, ...]:
     return tuple(i for i in ids if version_name(i) is not None)
 
 
+class _KeptXml(dict[tuple[object, ...], str]):
+    """Texts of one data object. A copy of the object, made to be edited, starts without them."""
+
+    def __deepcopy__(self, memo: object) -> _KeptXml:
+        return _KeptXml()
+
+
+def share(value: Value) -> Value:
+    """Mark a data object as used in many places and never edited: its XML is then made once."""
+    object.__setattr__(value, "_kept_xml", _KeptXml())
+    return value
+
+
+def kept_xml(value: Value) -> dict[tuple[object, ...], str] | None:
+    """Return the texts kept with a data object, None where it is not shared."""
+    return cast("dict[tuple[object, ...], str] | None", value.__dict__.get("_kept_xml"))
+
+
 def coerce(value: Value, info: Info) -> Value:
     """Give a plain Python value the type that the table declares.
 
