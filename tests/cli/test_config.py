@@ -19,7 +19,10 @@ def write(path: Path, text: str) -> Path:
 
 def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:
     config = read_config(
-        write(folder / "c.toml", 'vcenter = "vc"\nca_file = "ca.pem"\n[plan]\ntime-limit = 5\nvcenter = "other"\n')
+        write(
+            folder / "c.toml",
+            'vcenter = "vc"\nca_file = "ca.pem"\n[plan]\ntime-limit = 5\nvcenter = "other"\n',
+        )
     )
     assert config.defaults["plan"] == {
         "vcenter": "other",
@@ -34,7 +37,10 @@ def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:
     ("text", "message"),
     [
         ("vcentre = 'x'", "c.toml: vcentre: no such setting\n  next: did you mean vcenter?"),
-        ("[plan]\ntime-limt = 1", "c.toml: plan.time-limt: no such setting\n  next: did you mean time-limit?"),
+        (
+            "[plan]\ntime-limt = 1",
+            "c.toml: plan.time-limt: no such setting\n  next: did you mean time-limit?",
+        ),
         ("[lab.srve]\nport = 1", "c.toml: lab.srve: no such setting\n  next: did you mean serve?"),
         ("[plan]\nwork = 0", "c.toml: plan.work: has a wrong value: 0 is not in the range x>=1."),
         ("[plan]\nwork = true", "c.toml: plan.work: expected one value"),
@@ -69,9 +75,7 @@ def test_config_counts_before_and_after_the_command(place: str, folder: Path, vp
     assert not vplacer("lab list").out.startswith("[")
 
 
-def test_the_users_own_file_is_found(
-    folder: Path, vplacer: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_users_own_file_is_found(folder: Path, vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder.parent / "home" / "config" / "vplacer" / "config.toml", "[lab.list]\nformat = 'json'\n")
     assert vplacer("lab list").out.startswith("[")
     assert not vplacer("lab list --format text").out.startswith("["), "the command line is stronger"
@@ -82,7 +86,9 @@ def test_the_users_own_file_is_found(
 def test_show_tells_origins_and_no_password(
     folder: Path, vplacer: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(folder / "c.toml", 'password_command = ["pass", "show"]\nca-file = "/etc/ca.pem"\n[plan]\nwork = 7\n')
+    write(
+        folder / "c.toml", 'password_command = ["pass", "show"]\nca-file = "/etc/ca.pem"\n[plan]\nwork = 7\n'
+    )
     monkeypatch.setenv("VPLACER_PASSWORD", "hunter2")
     monkeypatch.setenv("VPLACER_PLAN_SEED", "4")
     monkeypatch.setenv("VPLACER_VCENTER", "vc.example")

@@ -104,9 +104,7 @@ def test_a_defect_names_itself_one(vplacer: Runner, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("arguments", ["--debug lab list", "lab list --debug"])
-def test_debug_shows_the_traceback(
-    arguments: str, vplacer: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_debug_shows_the_traceback(arguments: str, vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> list[str]:
         raise InternalError("two and two is five")
 
@@ -147,7 +145,9 @@ def test_modules_of_the_tree_exist() -> None:
     def walk(branch: Branch) -> None:
         for entry in branch.children.values():
             if isinstance(entry, Leaf):
-                assert isinstance(importlib.import_module(f"vplacer.cli.{entry.module}").command, click.Command)
+                assert isinstance(
+                    importlib.import_module(f"vplacer.cli.{entry.module}").command, click.Command
+                )
             else:
                 walk(entry)
 

@@ -38,12 +38,10 @@ class Common:
     ranks: dict[str, int] = field(default_factory=dict)
 
     def color(self, stream: TextIO) -> bool:
-        """Whether to colour what goes to a stream: NO_COLOR beats FORCE_COLOR beats "is a terminal"."""
-        if self.no_color or self.environ.get("NO_COLOR"):
-            return False
-        if self.environ.get("FORCE_COLOR"):
-            return True
-        return is_terminal(stream) and self.environ.get("TERM") != "dumb"
+        """Whether to colour what goes to a stream: --no-color and NO_COLOR beat FORCE_COLOR."""
+        from vplacer.report.style import use_colour
+
+        return not self.no_color and use_colour(is_tty=is_terminal(stream), environ=self.environ)
 
     def interactive(self) -> bool:
         """Whether a person watches the error stream, so that progress may be drawn there."""

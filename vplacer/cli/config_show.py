@@ -23,7 +23,6 @@ _WORDS = {
 _CREDENTIAL_VARIABLES = (
     "VPLACER_PASSWORD",
     "VPLACER_PASSWORD_FILE",
-    "VPLACER_DATA_DIR",
     "VMWARE_HOST",
     "VMWARE_USER",
     "VMWARE_PASSWORD",
@@ -42,11 +41,11 @@ class _Setting:
 
 
 @click.pass_context
-def _run(ctx: click.Context, origin: bool, show_all: bool) -> None:
+def _run(ctx: click.Context, origin: bool, all: bool) -> None:
     common = common_of(ctx)
     lines = [f"# configuration file: {_file(common)}"]
     for setting in _settings(ctx.find_root()):
-        if show_all or setting.source is not ParameterSource.DEFAULT:
+        if all or setting.source is not ParameterSource.DEFAULT:
             lines.append(_line(setting.key, setting.value, _origin(setting), origin))
     for name in sorted(common.config_only):
         lines.append(_line(name, _text(common.config_only[name]), "configuration file", origin))
@@ -122,7 +121,7 @@ command = Command(
     "Passwords are named, never shown.",
     params=[
         click.Option(["--origin"], is_flag=True, help="Say where each value comes from."),
-        click.Option(["--all", "show_all"], is_flag=True, help="Show defaults too."),
+        click.Option(["--all"], is_flag=True, help="Show defaults too."),
     ],
     epilog=examples("vplacer config show --origin", "vplacer config show --all"),
 )

@@ -19,11 +19,11 @@ _WIDTH = 100
 
 
 @click.pass_context
-def _run(ctx: click.Context, format_: str) -> None:
+def _run(ctx: click.Context, format: str) -> None:
     from vplacer.jobs.lab import list_sites
 
     sites = list_sites()
-    if format_ == "json":
+    if format == "json":
         emit(common_of(ctx), json.dumps([asdict(site) for site in sites], indent=2))
     else:
         emit(common_of(ctx), _text(sites))
@@ -48,6 +48,6 @@ command = Command(
     "list",
     callback=_run,
     help="List the example sites and the requests that go with them.",
-    params=[click.Option(["--format", "format_"], type=click.Choice(["text", "json"]), default="text")],
+    params=[click.Option(["--format"], type=click.Choice(["text", "json"]), default="text")],
     epilog=examples("vplacer lab list", "vplacer lab list --format json"),
 )

@@ -33,7 +33,7 @@ def _run(ctx: click.Context, /, site: str, **values: Any) -> None:
         state=values["state"],
     )
     with serve_site(options, world_for(common)) as served:
-        _announce(common, served, values["format_"])
+        _announce(common, served, values["format"])
         threading.Event().wait()
 
 
@@ -103,7 +103,7 @@ command = Command(
             type=click.Path(path_type=Path),
             help="Keep the state in this file: read at the start if it is there, written at the end.",
         ),
-        click.Option(["--format", "format_"], type=click.Choice(["text", "json"]), default="text"),
+        click.Option(["--format"], type=click.Choice(["text", "json"]), default="text"),
     ],
     epilog=examples(
         "vplacer lab serve nvswitch --port 8443",

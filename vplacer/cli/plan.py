@@ -29,12 +29,12 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     common = common_of(ctx)
     options = _options(ctx, common, values)
     with graceful_interrupt(common) as stop:
-        world = world_for(common, now=options.now, stop=stop, machine=values["format_"] != "text")
+        world = world_for(common, now=options.now, stop=stop, machine=values["format"] != "text")
         result = run_plan(options, world)
     text = render(
         result.plan,
         common,
-        format_=values["format_"],
+        format=values["format"],
         summary=values["summary"],
         seconds=result.solve_seconds,
     )
@@ -71,7 +71,7 @@ def _remarks(result: PlanResult, common: Common, values: dict[str, Any]) -> None
         remark(common, f"saved to {result.saved}; vplacer show {result.saved} shows it again")
     elif values["output"] is not None:
         remark(common, f"{values['output']} was not written: there is no plan to carry out")
-    elif not values["dry_run"] and values["format_"] == "text" and result.plan.applyable:
+    elif not values["dry_run"] and values["format"] == "text" and result.plan.applyable:
         remark(common, "this plan was not saved, and the next one may differ; -o plan.json saves it")
 
 
@@ -106,7 +106,7 @@ command = Command(
         click.Option(["--dry-run"], is_flag=True, help="Compute and print; write nothing anywhere."),
         click.Option(["-o", "--output"], metavar="FILE", type=_PATH, help="Save the plan."),
         click.Option(
-            ["--format", "format_"],
+            ["--format"],
             type=click.Choice(["text", "json"]),
             default="text",
             help="text for people; json is stable, see docs/plan-json.md.",

@@ -37,7 +37,7 @@ command = Command(
     "init",
     callback=_run,
     help="Write a commented request from the VMs there are today, to be edited. "
-    "Without --cluster, --folder or --tag it covers every VM with a GPU.",
+    "Without --cluster, --folder or --tag it covers all VMs. As written it changes nothing.",
     params=[
         click.Option(["--cluster"], metavar="NAME", help="VMs of this cluster."),
         click.Option(["--folder"], metavar="PATH", help="VMs in this folder and those below."),

@@ -9,6 +9,8 @@ import click
 from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.output import emit
 
+FORMATS = ("inventory", "request", "overlay")
+
 
 @click.pass_context
 def _run(ctx: click.Context, format_name: str) -> None:
@@ -21,7 +23,11 @@ command = Command(
     "schema",
     callback=_run,
     help="Print the JSON Schema of a file format, for editors and checks.",
-    params=[click.Argument(["format_name"], metavar="FORMAT", type=click.Choice(["inventory", "request"]))],
+    params=[
+        click.Argument(
+            ["format_name"], metavar="FORMAT", type=click.Choice(["inventory", "request", "overlay"])
+        )
+    ],
     epilog=examples(
         "vplacer schema request > request.schema.json",
         "vplacer schema inventory > inventory.schema.json",

@@ -12,11 +12,11 @@ from vplacer.cli.plan_output import render
 
 
 @click.pass_context
-def _run(ctx: click.Context, plan: Path, format_: str, summary: bool) -> None:
+def _run(ctx: click.Context, plan: Path, format: str, summary: bool) -> None:
     from vplacer.jobs.plan import show_plan
 
     common = common_of(ctx)
-    emit(common, render(show_plan(plan), common, format_=format_, summary=summary))
+    emit(common, render(show_plan(plan), common, format=format, summary=summary))
 
 
 command = Command(
@@ -25,7 +25,7 @@ command = Command(
     help="Show a saved plan as `vplacer plan` printed it; -v adds the changed fields, -vv the steps.",
     params=[
         click.Argument(["plan"], type=click.Path(path_type=Path)),
-        click.Option(["--format", "format_"], type=click.Choice(["text", "json"]), default="text"),
+        click.Option(["--format"], type=click.Choice(["text", "json"]), default="text"),
         click.Option(["--summary"], is_flag=True, help="Print only the counts and the verdict."),
     ],
     epilog=examples("vplacer show plan.json", "vplacer show plan.json -v"),

@@ -13,7 +13,7 @@ from vplacer.cli.examples_type import FileOrExample
 from vplacer.errors import UsageError
 from vplacer.jobs.source import SourceOptions
 
-SOURCES = {"vcenter": "--vcenter", "from_": "--from", "lab": "--lab", "replay": "--replay"}
+SOURCES = {"vcenter": "--vcenter", "from": "--from", "lab": "--lab", "replay": "--replay"}
 """Parameter names and options of the four sources."""
 
 _ONLY_VCENTER = {
@@ -41,7 +41,6 @@ def source_params(*, now: bool = True) -> list[click.Parameter]:
         ),
         _option(
             "--from",
-            "from_",
             metavar="FILE",
             type=FileOrExample("sites"),
             envvar="VPLACER_FROM",
@@ -149,14 +148,14 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
         for name, option in _ONLY_VCENTER.items():
             if values.get(name) and rank(ctx, name) == 3:
                 raise UsageError(f"{option} goes with --vcenter only, not with {SOURCES[chosen]}")
-    if values.get("record") and chosen in ("from_", "replay"):
+    if values.get("record") and chosen in ("from", "replay"):
         raise UsageError(
             f"--record records a session with a vCenter; {SOURCES[chosen]} opens none",
             hint="use it with --vcenter or --lab",
         )
     return SourceOptions(
         vcenter=values["vcenter"] if chosen == "vcenter" else None,
-        file=values["from_"] if chosen == "from_" else None,
+        file=values["from"] if chosen == "from" else None,
         lab=values["lab"] if chosen == "lab" else None,
         cassette=values["replay"] if chosen == "replay" else None,
         username=values["username"],

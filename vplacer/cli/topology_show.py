@@ -15,12 +15,12 @@ FORMATS = ("tree", "matrix", "json", "dot", "graphml")
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, host: str, format_: str, **values: Any) -> None:
+def _run(ctx: click.Context, /, host: str, format: str, **values: Any) -> None:
     from vplacer.jobs.topology import host_topology
 
     common = common_of(ctx)
     result = host_topology(host, source_of(ctx, common, values), world_for(common))
-    emit(common, _render(format_, result))
+    emit(common, _render(format, result))
 
 
 def _render(format_: str, result: Any) -> str:
@@ -53,7 +53,7 @@ command = Command(
     params=[
         click.Argument(["host"]),
         click.Option(
-            ["--format", "format_"],
+            ["--format"],
             type=click.Choice(FORMATS),
             default="tree",
             help="tree; the matrix of `nvidia-smi topo -m`; JSON; DOT or GraphML for graph tools.",

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vplacer.jobs.fixtures import fixture_path, list_fixtures
+from vplacer.errors import UsageError
+from vplacer.inventory.files import write_file
+from vplacer.jobs.fixtures import file_or_fixture, fixture_path, list_fixtures
+from vplacer.jobs.output_file import check_writable
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
     from vplacer.inventory.site import Site
+    from vplacer.jobs.source import Reading
     from vplacer.lab.soap.server import LabServer
+    from vplacer.lab.soap.vcenter import ServedSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,135 @@ def _first_sentence(path: Path) -> str:
     return " ".join(words)
 
 
-def lab_server(site: Site, world: World) -> LabServer:
-    """Return a simulated vCenter of a site, not yet started, for this process alone."""
-    raise NotImplementedError
+def lab_server(site: Site, now: datetime | None = None, api_version: str | None = None) -> LabServer:
+    """Return a simulated vCenter of a site, not yet started, for one command.
+
+    Its clock stands still at ``now``, or at the time the site describes: two runs read the same.
+    """
+    from vplacer.lab.model.clock import VirtualClock
+    from vplacer.lab.soap.server import LabServer
+
+    clock = VirtualClock(now) if now is not None else VirtualClock.at(site.inventory.taken_at)
+    return LabServer(_served(site), api_version=api_version, clock=clock)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How a site is served.
+
+    Args:
+        site: a file, or the name of an example.
+        port: on loopback; 0 = any free one.
+        username: who may log in.
+        password_file: holds the password to accept; None = VPLACER_LAB_PASSWORD, else a random one.
+        api_version: newest API version; None = the site's.
+        read_only: the account has vSphere's role Read-only.
+        state: file that keeps the state; read at the start where it exists, written at the end.
+    """
+
+    site: str
+    port: int = 0
+    username: str = "administrator@vsphere.local"
+    password_file: Path | None = None
+    api_version: str | None = None
+    read_only: bool = False
+    state: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A simulated vCenter that runs. ``password_file`` None = the password was given by the environment."""
+
+    name: str
+    hosts: int
+    vms: int
+    api_version: str
+    url: str
+    address: str
+    ca_file: Path
+    username: str
+    password_file: Path | None
+
+
+@contextmanager
+def serve_site(options: ServeOptions, world: World) -> Iterator[Served]:
+    """Serve a site until the block ends.
+
+    Raises:
+        UsageError: the port is taken, the API version unknown, or the password unusable.
+        OutputError: the state file cannot be written.
+    """
+    from vplacer.jobs.lab_state import load_state, save_state
+    from vplacer.jobs.source import load_site
+    from vplacer.lab.soap.server import LabServer
+
+    path = file_or_fixture("sites", options.site)
+    if options.state is not None:
+        check_writable(options.state)
+    kept = options.state is not None and options.state.exists()
+    site = load_state(options.state) if kept and options.state else load_site(path)
+    password, password_file = _password(options, world)
+    server = LabServer(
+        _served(site),
+        api_version=options.api_version,
+        port=options.port,
+        username=options.username,
+        password=password,
+        read_only=options.read_only,
+    )
+    with server:
+        if password is None:
+            password_file = server.ca_file.parent / "password"
+            write_file(password_file, (server.password + "\n").encode())
+        try:
+            yield Served(
+                name=site.name,
+                hosts=len(site.inventory.hosts),
+                vms=len(site.inventory.vms),
+                api_version=server.vcenter.settings.api_version,
+                url=server.url,
+                address=f"127.0.0.1:{server.port}",
+                ca_file=server.ca_file,
+                username=server.username,
+                password_file=password_file,
+            )
+        finally:
+            # Nothing that clients can call changes the site yet, so the state is still this one.
+            if options.state is not None:
+                save_state(site, options.state)
+
+
+def _password(options: ServeOptions, world: World) -> tuple[str | None, Path | None]:
+    """Return the password to accept, None = make one, and the file it is in."""
+    from vplacer.vsphere.address import Address
+    from vplacer.vsphere.credentials import CredentialOptions, Sources, resolve
+
+    if options.password_file is not None:
+        wanted = CredentialOptions(username=options.username, password_file=options.password_file)
+        found = resolve(wanted, Address("127.0.0.1"), Sources(environ={}))
+        for warning in found.warnings:
+            world.warn(warning)
+        return found.password.reveal(), options.password_file
+    given = world.environ.get("VPLACER_LAB_PASSWORD")
+    if given == "":
+        raise UsageError("VPLACER_LAB_PASSWORD is empty", hint="unset it, or put a password there")
+    return given, None
+
+
+def record_site(text: str, output: Path, world: World) -> Reading:
+    """Record a session with a site's simulated vCenter, and write the site's overlays beside it.
+
+    Raises:
+        OutputError: the recording cannot be written.
+    """
+    from vplacer.jobs.source import SourceOptions, read_source
+
+    return read_source(SourceOptions(lab=text, record=output, allow_incomplete=True), world)
+
+
+def _served(site: Site) -> ServedSite:
+    """Return what the simulated vCenter serves for a site."""
+    from vplacer.lab.model.state import seed_state
+    from vplacer.lab.soap.views.site import lab_site
+
+    return lab_site(seed_state(site))

@@ -4,7 +4,7 @@ With ``--overlays DIR`` those in that folder, and no others. Otherwise all of:
 
 - those in the inventory YAML itself, where the source is one
 - the folder ``NAME.overlays`` beside the snapshot, cassette or inventory file ``NAME.json.gz``
-- the user's data folder, ``overlays/<vCenter UUID>``
+- the user's data folder, ``vplacer/overlays/<vCenter UUID>``
 
 Where two tell of the same link or device, the later made one counts (`topology.overlay_facts`), so a
 new import takes effect on old snapshots too. `vplacer collect`, ``--record`` and `vplacer lab record`
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vplacer.inventory.overlay import Overlay
-from vplacer.jobs.world import data_folder
 
 _SUFFIXES = (".json.gz", ".json", ".yaml", ".yml", ".gz")
 
@@ -40,11 +39,6 @@ def folder_beside(file: Path) -> Path:
     return file.with_name(file.name + ".overlays")
 
 
-def user_folder(environ: Mapping[str, str], vcenter_uuid: str) -> Path:
-    """Return the user's folder of overlays of one vCenter."""
-    return data_folder(environ) / "overlays" / vcenter_uuid
-
-
 def find_overlays(
     given: Path | None,
     own: tuple[Overlay, ...],
@@ -62,10 +56,10 @@ def find_overlays(
         vcenter_uuid: of the inventory.
 
     Raises:
-        UsageError: the folder named does not exist.
+        UnknownObjectError: the folder named does not exist.
         FileFormatError, NewerFormatError: a file in the folder is no overlay.
     """
-    from vplacer.inventory.overlay_file import load_overlays
+    from vplacer.inventory.overlay_file import default_folder, load_overlays
 
     if given is not None:
         return Overlays(load_overlays(given), (str(given),))
@@ -73,7 +67,7 @@ def find_overlays(
     origins = [str(file) if file else "the inventory itself"] if own else []
     folders = [folder_beside(file)] if file else []
     if vcenter_uuid:
-        folders.append(user_folder(environ, vcenter_uuid))
+        folders.append(default_folder(environ, vcenter_uuid))
     for folder in folders:
         if folder.is_dir() and (items := load_overlays(folder)):
             found |= dict.fromkeys(items)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vplacer.inventory.files import write_file
+from vplacer.errors import UsageError, VplacerError
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_writable
-from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.source import Reading, SourceOptions, read_source
 from vplacer.jobs.world import World, timestamp
-from vplacer.plan.model import Plan
 from vplacer.solver.verdict import SolveOptions, Status, StoppedBy
+
+if TYPE_CHECKING:
+    from vplacer.constraints.state import Problem
+    from vplacer.plan.model import OverlayRef, Plan
+    from vplacer.request.file import RequestFile
+    from vplacer.solver.verdict import Solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +60,130 @@ class PlanResult:
 
 
 def run_plan(options: PlanOptions, world: World) -> PlanResult:
-    """Make a plan. A plan that is not one (infeasible, undecided) is returned, never saved.
+    """Make a plan. A plan that is not one (infeasible) is returned, never saved.
+
+    The request is read before the inventory, so that a mistake in it shows at once.
 
     Raises:
+        Undecided: a limit was reached before any placement was found.
         VplacerError: the request or the inventory cannot be used, see `vplacer.errors`.
     """
-    raise NotImplementedError
+    from vplacer.request.load import load_request
+
+    request = load_request(file_or_fixture("requests", options.request))
+    previous = _previous(options, world)
+    if options.output is not None:
+        check_writable(options.output)
+    reading = read_source(options.source, world, options.now)
+    if previous is not None and not _same_vcenter(previous, reading, options, world):
+        previous = None
+    problem = _problem(request, reading, options)
+    solution, seconds = _solve(problem, options, world)
+    plan = _plan(problem, solution, request, reading, options.now or world.clock(), previous)
+    saved = None
+    if options.output is not None and solution.status in (Status.OPTIMAL, Status.FEASIBLE):
+        from vplacer.plan.plan_file import save_plan
+
+        save_plan(plan, options.output)
+        saved = options.output
+    return PlanResult(plan, seconds, saved, reading.overlay_origins)
+
+
+def _problem(request: RequestFile, reading: Reading, options: PlanOptions) -> Problem:
+    """Match the request with the inventory, and let the command line have the last word."""
+    from vplacer.constraints.ownership import reason_left_alone
+    from vplacer.constraints.state import Problem
+    from vplacer.request.resolve import resolve
+    from vplacer.topology.build import build_topologies
+
+    topologies = build_topologies(reading.inventory, reading.overlays)
+    resolved = resolve(
+        request,
+        reading.inventory,
+        topologies,
+        owner_reason=reason_left_alone,
+        include_managed=frozenset(options.include_managed),
+    )
+    if options.partial is not None:
+        resolved = replace(resolved, options=replace(resolved.options, partial=options.partial))
+    if options.repair:
+        # A VM that may move is looked at like any other, also where it meets the request today.
+        resolved = replace(
+            resolved, demands=tuple(replace(demand, may_move=True) for demand in resolved.demands)
+        )
+    return Problem(reading.inventory, topologies, resolved)
+
+
+def _solve(problem: Problem, options: PlanOptions, world: World) -> tuple[Solution, float]:
+    from vplacer.solver.solve import solve
+
+    started = world.seconds()
+    solution = solve(problem, options.search, stopper(world, options.search.time_limit_s))
+    return solution, world.seconds() - started
+
+
+def _plan(
+    problem: Problem,
+    solution: Solution,
+    request: RequestFile,
+    reading: Reading,
+    created: datetime,
+    previous: Plan | None,
+) -> Plan:
+    import vplacer
+    from vplacer.constraints.judge import check
+    from vplacer.constraints.state import State
+    from vplacer.inventory.snapshot import inventory_fingerprint
+    from vplacer.plan.build import build_plan
+    from vplacer.plan.staleness import drift
+
+    return build_plan(
+        problem,
+        solution,
+        created=timestamp(created),
+        tool_version=vplacer.__version__,
+        fingerprint=inventory_fingerprint(reading.inventory),
+        request_document=request.data,
+        overlays=_overlay_refs(reading),
+        violations_before=check(State(problem, ())),
+        violations_after=check(State(problem, solution.placements)),
+        drift=() if previous is None else drift(previous, reading.inventory),
+    )
+
+
+def _overlay_refs(reading: Reading) -> tuple[OverlayRef, ...]:
+    from vplacer.inventory.overlay_file import overlay_sha256
+    from vplacer.plan.model import OverlayRef
+
+    return tuple(
+        OverlayRef(overlay.host, overlay.source, overlay.created, overlay_sha256(overlay))
+        for overlay in reading.overlays
+    )
+
+
+def _previous(options: PlanOptions, world: World) -> Plan | None:
+    """Return the plan to compare with: the one named, else what stands where this one goes."""
+    if options.previous is not None:
+        return show_plan(options.previous)
+    if options.output is None or not options.output.is_file():
+        return None
+    try:
+        return show_plan(options.output)
+    except VplacerError as error:
+        world.warn(f"{options.output} will be replaced, and is no plan to compare with: {error.what}")
+        return None
+
+
+def _same_vcenter(previous: Plan, reading: Reading, options: PlanOptions, world: World) -> bool:
+    """Whether a plan was made for the vCenter read; one that was named and was not is refused."""
+    about = reading.inventory.about
+    if previous.source.instance_uuid == about.instance_uuid:
+        return True
+    fault = f"is a plan for another vCenter ({previous.source.vcenter}) than {about.name}"
+    if options.previous is not None:
+        raise UsageError(fault, obj=str(options.previous), hint="leave out --since, or name another plan")
+    world.warn(f"{options.output} {fault}; it will be replaced, and drift is not shown")
+    return False
 
 
 def stopper(world: World, time_limit_s: float | None) -> Callable[[], StoppedBy | None]:
@@ -82,7 +206,6 @@ def show_plan(path: Path) -> Plan:
     Raises:
         FileFormatError, NewerFormatError: it is no plan, was edited, or is of a newer vplacer.
     """
-    raise NotImplementedError
+    from vplacer.plan.plan_file import load_plan
 
-
-__all__ = ["Status", "check_writable", "file_or_fixture", "read_source", "timestamp", "write_file"]
+    return load_plan(path)

@@ -27,16 +27,19 @@ def run_request_init(
         UnknownObjectError: the cluster, folder or tag does not exist, or holds no VM.
         OutputError: the file exists and may not be replaced, or cannot be written.
     """
+    from vplacer.constraints.ownership import reason_left_alone
+    from vplacer.request.init import Scope, request_text
+    from vplacer.topology.build import build_topologies
+
     if output is not None:
         if output.exists() and not overwrite:
             raise OutputError("exists already", obj=str(output), hint="--force replaces it")
         check_writable(output)
     reading = read_source(options, world)
-    text = _text(reading, cluster, folder, tag)
+    topologies = build_topologies(reading.inventory, reading.overlays)
+    text = request_text(
+        reading.inventory, topologies, Scope(cluster, folder, tag), owner_reason=reason_left_alone
+    )
     if output is not None:
         write_file(output, text.encode())
     return text
-
-
-def _text(reading: object, cluster: str | None, folder: str | None, tag: str | None) -> str:
-    raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files that people write."""
+"""The JSON Schemas of the files that people and other programs write."""
 
 from __future__ import annotations
 
@@ -15,4 +15,8 @@ def schema(name: str) -> dict[str, Any]:
         from vplacer.request.schema import request_schema
 
         return request_schema()
+    if name == "overlay":
+        from vplacer.inventory.overlay_schema import OVERLAY_SCHEMA
+
+        return OVERLAY_SCHEMA
     raise KeyError(name)

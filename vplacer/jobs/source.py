@@ -5,7 +5,7 @@ Everything downstream sees the same `Reading`; nothing there can tell which sour
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,21 +88,24 @@ def read_source(options: SourceOptions, world: World, now: datetime | None = Non
 def incomplete(inventory: Inventory) -> InventoryIncomplete:
     """Return the error for an inventory with gaps; it names them."""
     gaps = inventory.gaps
-    lines = [f"\n  {_gap_text(gap)}" for gap in gaps[:_SHOWN_GAPS]]
+    named = (inventory.hosts, inventory.vms, inventory.clusters, inventory.pools, inventory.datastores)
+    names = {item.moid: item.name for items in named for item in items}
+    lines = [f"\n  {_gap_text(gap, names)}" for gap in gaps[:_SHOWN_GAPS]]
     if len(gaps) > _SHOWN_GAPS:
         lines.append(f"\n  and {len(gaps) - _SHOWN_GAPS} more")
     places = "1 place" if len(gaps) == 1 else f"{len(gaps)} places"
     return InventoryIncomplete(
-        f"the inventory is incomplete: {places} could not be read",
+        f"the inventory is incomplete: {places} could not be read{''.join(lines)}",
         obj=inventory.about.name or None,
-        why="".join(lines),
         hint="give the account the missing privileges, reconnect the hosts, or use --allow-incomplete "
         "to go on without what is missing",
     )
 
 
-def _gap_text(gap: Gap) -> str:
-    return f"{gap.object}  {gap.path}  {gap.kind}: {gap.reason}"
+def _gap_text(gap: Gap, names: Mapping[str, str]) -> str:
+    name = names.get(gap.object)
+    who = f"{name} ({gap.object})" if name else gap.object
+    return "  ".join(part for part in (who, gap.path, f"{gap.kind}: {gap.reason}") if part)
 
 
 def _read(options: SourceOptions, world: World, now: datetime | None) -> Reading:
@@ -175,7 +178,7 @@ def _from_lab(site: Site, options: SourceOptions, world: World, now: datetime | 
     from vplacer.vsphere.secret import Secret
     from vplacer.vsphere.session import ConnectOptions
 
-    with lab_server(site, world) as server:
+    with lab_server(site, now) as server:
         credentials = Credentials(server.username, Secret(server.password), "the lab", "the lab")
         connect = ConnectOptions(address=Address.parse(server.url), ca_file=server.ca_file)
         return _collect_recorded(connect, credentials, options.record, world, now)
@@ -212,4 +215,9 @@ def _collect(
     *,
     single_thread: bool,
 ) -> Inventory:
-    raise NotImplementedError
+    from vplacer.vsphere.session import Session
+
+    with Session.connect(connect, credentials) as session:
+        from vplacer.vsphere.collector import collect
+
+        return collect(session, now)

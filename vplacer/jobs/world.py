@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Protocol, TextIO
 
 
@@ -55,15 +53,3 @@ class World:
 def timestamp(moment: datetime) -> str:
     """Return ISO 8601 in UTC, whole seconds, with a trailing Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the user's data folder of vplacer: VPLACER_DATA_DIR, else the system's convention."""
-    if folder := environ.get("VPLACER_DATA_DIR"):
-        return Path(folder)
-    if os.name == "nt" and (folder := environ.get("LOCALAPPDATA")):
-        return Path(folder) / "vplacer"
-    if folder := environ.get("XDG_DATA_HOME"):
-        return Path(folder) / "vplacer"
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path("~").expanduser()
-    return home / ".local" / "share" / "vplacer"
