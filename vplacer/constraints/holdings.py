@@ -8,7 +8,7 @@ device is opaque: such a VM holds one of several cards, and is counted against a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vplacer.constraints.state import Problem
 from vplacer.inventory.gpu_models import gpu_by_ids
@@ -441,6 +441,7 @@ def host_use(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> HostUs
     devices = devices_of_host(problem, host.moid)
     holdings = [holding for vm in standing_vms for holding in vm_holdings(problem, vm.moid)]
     holdings += problem.derive(_foreign_claims, host.moid)
+    holdings = _narrowed(holdings)
     held: dict[PciAddress, list[Holding]] = {}
     uncertain = []
     profiles: dict[PciAddress, list[str]] = {}
@@ -461,6 +462,29 @@ def host_use(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> HostUs
         {address: tuple(items) for address, items in profiles.items()},
         {device.address: device for device in devices},
     )
+
+
+def _narrowed(holdings: list[Holding]) -> list[Holding]:
+    """Take cards that are surely held as a whole off the candidates of uncertain holders.
+
+    A holder with one candidate left holds it, which may narrow others again.
+    """
+    taken = {h.address for h in holdings if h.address is not None and h.kind == PASSTHROUGH}
+    found = list(holdings)
+    settled = True
+    while settled:
+        settled = False
+        for index, holding in enumerate(found):
+            if holding.address is not None or holding.kind == VF or taken.isdisjoint(holding.candidates):
+                continue
+            left = tuple(address for address in holding.candidates if address not in taken)
+            if len(left) == 1 and holding.kind == PASSTHROUGH:
+                found[index] = replace(holding, address=left[0], candidates=())
+                taken.add(left[0])
+                settled = True
+            else:
+                found[index] = replace(holding, candidates=left)
+    return found
 
 
 def _foreign_claims(problem: Problem, moid: str) -> tuple[Holding, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from vplacer.constraints.bipartite import assign
 from vplacer.constraints.state import DeviceAssignment, Placement, State
 from vplacer.constraints.steering import all_of, possible_cards
 from vplacer.inventory.pci import PciAddress
@@ -27,9 +28,9 @@ _NEARNESS = (
 class AskLocality:
     """What is guaranteed of one ask of a placement, whatever cards the platform chooses.
 
-    ``numa``: the farthest any of its devices may be from the VM's nodes; UNKNOWN where a device's
-    node is unknown or the VM floats. ``both_sides_fixed``: CPUs and memory are bound to nodes (or the
-    host has one), and so are the devices, by backing, label or because every choice is alike.
+    ``numa``: the farthest any of its devices may be from the VM's nodes (from any node, if the VM
+    floats); UNKNOWN where a device's node is. ``both_sides_fixed``: CPUs and memory are bound to nodes
+    (or the host has one), and so are the devices, by backing, label or because every choice is alike.
     ``interconnect_ok`` and ``near_gpu_ok``: None = not known; True where nothing was asked.
     """
 
@@ -51,7 +52,10 @@ def ask_locality(
         if assignment.ask == ask_kind and assignment.index == index
     ]
     nodes = fixed_nodes(topology, placement)
-    relations = [{card_relation(topology, card, nodes) for card in options} for _, options in mine]
+    possible = nodes or tuple(node.id for node in topology.nodes if node.core_count > 0)
+    relations = [
+        {card_relation(topology, card, possible, floats=not nodes) for card in options} for _, options in mine
+    ]
     numa = max((r for found in relations for r in found), key=_NEARNESS.index, default=NumaRelation.SAME_NODE)
     device_side = all(
         len(found) == 1 or assignment.bound_by is not BoundBy.PLATFORM
@@ -81,21 +85,22 @@ def fixed_nodes(topology: HostTopology, placement: Placement) -> tuple[int, ...]
     return tuple(with_cores) if len(with_cores) == 1 else ()
 
 
-def card_relation(topology: HostTopology, card: PciAddress, nodes: Sequence[int]) -> NumaRelation:
-    """Return how near a card is to the nearest of some nodes; UNKNOWN where the card's node is."""
+def card_relation(
+    topology: HostTopology, card: PciAddress, nodes: Sequence[int], floats: bool = False
+) -> NumaRelation:
+    """Return how near a card is to the nearest of some nodes, or, of a VM that floats, to the farthest.
+
+    A card on a node without cores is as near as the nodes with cores nearest to it. UNKNOWN where the
+    card's node is.
+    """
     device = topology.device(card)
-    if device is None or device.node is None or not nodes:
+    if device is None or not device.cpu_nodes or not nodes:
         return NumaRelation.UNKNOWN
-    own = topology.cpu_node_for(card)
-    if own is not None:
-        return min((topology.node_relation(own, node) for node in nodes), key=_NEARNESS.index)
-    # A node without cores between several that have: it is near to none in particular.
-    if device.package is None:
-        return NumaRelation.UNKNOWN
-    packages = {found.package for node in nodes if (found := topology.node(node)) is not None}
-    if device.package in packages:
-        return NumaRelation.SAME_SOCKET
-    return NumaRelation.UNKNOWN if None in packages else NumaRelation.OTHER_SOCKET
+    relations = [
+        min((topology.node_relation(own, node) for own in device.cpu_nodes), key=_NEARNESS.index)
+        for node in nodes
+    ]
+    return max(relations, key=_NEARNESS.index) if floats else min(relations, key=_NEARNESS.index)
 
 
 def _is_gpu(topology: HostTopology, address: PciAddress) -> bool:
@@ -143,28 +148,7 @@ def _shared_out(
         return False
     most = -(-len(nics) // len(gpus))
     table = [[_every_choice(topology, nic, gpu, level) for gpu in gpus] for nic in nics]
-    if _matches(table, most, {True}):
+    room = [most] * len(gpus)
+    if assign(len(nics), room, lambda nic, gpu: table[nic][gpu] is True) is not None:
         return True
-    return None if _matches(table, most, {True, None}) else False
-
-
-def _matches(table: Sequence[Sequence[bool | None]], most: int, good: set[bool | None]) -> bool:
-    """Whether every row can be given a good column, each column taken at most ``most`` times."""
-    taken: dict[int, list[int]] = {}
-
-    def seat(row: int, tried: set[int]) -> bool:
-        for column, answer in enumerate(table[row]):
-            if answer not in good or column in tried:
-                continue
-            tried.add(column)
-            seated = taken.setdefault(column, [])
-            if len(seated) < most:
-                seated.append(row)
-                return True
-            for place, other in enumerate(seated):
-                if seat(other, tried):
-                    seated[place] = row
-                    return True
-        return False
-
-    return all(seat(row, set()) for row in range(len(table)))
+    return None if assign(len(nics), room, lambda nic, gpu: table[nic][gpu] is not False) else False

@@ -52,12 +52,40 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A constraint on a whole state. ``kind``: "host" (within one host) or "across" (over hosts)."""
+    """A constraint on a whole state.
+
+    ``kind``: "host" (within one host; ``on_host`` looks at one) or "across" (over hosts). ``relax``
+    returns what would lift the constraint for a demand, whatever host it is about; most have none.
+    """
 
     id: str
     title: str
     kind: str
     check: Callable[[State], Iterable[Violation]]
+    on_host: Callable[[State, str], Iterable[Violation]] | None = None
+    relax: Callable[[Problem, Demand], tuple[Relaxation, ...]] | None = None
+
+
+def host_check(
+    id: str,
+    title: str,
+    on_host: Callable[[State, str], Iterable[Violation]],
+    relax: Callable[[Problem, Demand], tuple[Relaxation, ...]] | None = None,
+) -> Check:
+    """Make a check within a host; over a state it looks at every host with a placement."""
+
+    def check(state: State) -> Iterable[Violation]:
+        for host in placed_hosts(state):
+            yield from on_host(state, host)
+
+    return Check(id, title, "host", check, on_host, relax)
+
+
+def placed_hosts(state: State) -> tuple[str, ...]:
+    """Return the hosts with placements, stayers included: nothing can have got worse on others."""
+    order = {host.moid: index for index, host in enumerate(state.problem.inventory.hosts)}
+    named = {placement.host for placement in state.placements}
+    return tuple(sorted(named & order.keys(), key=order.__getitem__))
 
 
 FILTER_MODULES: tuple[str, ...] = (
@@ -77,7 +105,32 @@ FILTER_MODULES: tuple[str, ...] = (
     "nic_kind",
     "host_size",
 )
-CHECK_MODULES: tuple[str, ...] = ()
+CHECK_MODULES: tuple[str, ...] = (
+    "placed",
+    "stays",
+    "affinity_mode",
+    "vnuma",
+    "cpu",
+    "memory",
+    "floating",
+    "devices",
+    "device_held",
+    "ownership_group",
+    "vgpu",
+    "device_group",
+    "label_portable",
+    "locality",
+    "interconnect",
+    "nic_near_gpu",
+    "not_steerable",
+    "apart",
+    "together",
+    "on_hosts",
+    "gang",
+    "pool_memory",
+    "ha_admission",
+    "headroom",
+)
 
 
 @cache
@@ -90,3 +143,8 @@ def filters() -> tuple[Filter, ...]:
 def checks() -> tuple[Check, ...]:
     """Return all checks in registry order."""
     return tuple(import_module(f"vplacer.constraints.checks.{name}").CHECK for name in CHECK_MODULES)
+
+
+def titles() -> dict[str, str]:
+    """Return what each constraint id stands for."""
+    return {item.id: item.title for item in filters()} | {item.id: item.title for item in checks()}

@@ -138,6 +138,14 @@ class State:
         return {host: tuple(items) for host, items in found.items()}
 
     @cached_property
+    def all_placements_by_host(self) -> dict[str, tuple[Placement, ...]]:
+        """All placements by host moid, those of VMs that stay too."""
+        found: dict[str, list[Placement]] = {}
+        for placement in self.placements:
+            found.setdefault(placement.host, []).append(placement)
+        return {host: tuple(items) for host, items in found.items()}
+
+    @cached_property
     def standing_by_host(self) -> dict[str, tuple[Vm, ...]]:
         """Existing VMs that stay as they are, by host: all but those placed anew. Templates excluded."""
         moved = {placement.demand for placement in self.placements if not placement.stays}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from vplacer.constraints.holdings import PASSTHROUGH, AssignableDevice, HostUse, host_use
+from vplacer.constraints.holdings import PASSTHROUGH, AssignableDevice, HostUse, host_use, vm_holdings
 from vplacer.constraints.matching import (
     gpu_matches,
     group_sets,
@@ -41,11 +41,14 @@ def _use(state: State, host: str) -> HostUse:
 def candidates(state: State, placement: Placement, assignment: DeviceAssignment) -> tuple[PciAddress, ...]:
     """Return the cards the platform may give for an assignment, by address.
 
-    For a VM that stays as it is, and for a static backing: the card itself. Where the platform
-    chooses, cards that standing VMs certainly hold or that static backings of this state name are
-    out; so are labelled cards, where label-bound devices of this state take all of that label.
+    For a static backing: the card itself. For a VM that stays as it is: the card it holds until its
+    next power cycle, or those it may hold where that is not known. Where the platform chooses, cards
+    that standing VMs certainly hold or that static backings of this state name are out; so are
+    labelled cards, where label-bound devices of this state take all of that label.
     """
-    if placement.stays or assignment.bound_by is BoundBy.STATIC:
+    if placement.stays:
+        return _held_by_stayer(state, placement, assignment)
+    if assignment.bound_by is BoundBy.STATIC:
         return (assignment.address,)
     demand = state.problem.demand_by_id[placement.demand]
     host = state.problem.inventory.host_by_moid[placement.host]
@@ -53,7 +56,32 @@ def candidates(state: State, placement: Placement, assignment: DeviceAssignment)
     if ask is None:
         return (assignment.address,)
     label = assignment.label if assignment.bound_by is BoundBy.LABEL else None
-    return state.derive(_open_cards, host.moid, ask, label, _member_kind(state, host, assignment))
+    cards: tuple[PciAddress, ...] = state.derive(
+        _open_cards, host.moid, ask, label, _member_kind(state, host, assignment)
+    )
+    if label is None:
+        return cards
+    # The Dynamic backing allows the ids of the card chosen for it, and no others.
+    devices = use_of(state, host.moid).devices
+    ids = devices[assignment.address].ids if assignment.address in devices else None
+    return tuple(address for address in cards if ids is None or devices[address].ids == ids)
+
+
+def _held_by_stayer(
+    state: State, placement: Placement, assignment: DeviceAssignment
+) -> tuple[PciAddress, ...]:
+    holdings = vm_holdings(state.problem, placement.demand)
+    if assignment.bound_by is BoundBy.STATIC or any(h.address == assignment.address for h in holdings):
+        return (assignment.address,)
+    maybe = {a for h in holdings if assignment.address in h.candidates for a in h.candidates}
+    if maybe:
+        return tuple(sorted(maybe))
+    # A VM that is off holds nothing: it gets any card that matches when it starts.
+    host = state.problem.inventory.host_by_moid[placement.host]
+    ask = ask_of(state.problem.demand_by_id[placement.demand], assignment)
+    if ask is None:
+        return (assignment.address,)
+    return state.derive(_open_cards, host.moid, ask, assignment.label, _member_kind(state, host, assignment))
 
 
 def ask_of(demand: Demand, assignment: DeviceAssignment) -> GpuAsk | NicAsk | None:
@@ -234,5 +262,7 @@ def all_of(answers: Iterable[bool | None]) -> bool | None:
 def node_guaranteed(topology: HostTopology, candidates: Iterable[PciAddress], nodes: Iterable[int]) -> bool:
     """Whether every candidate is local to one of the nodes; a candidate of unknown locality is not."""
     allowed = set(nodes)
-    found = [topology.cpu_node_for(address) for address in candidates]
-    return bool(found) and all(node is not None and node in allowed for node in found)
+    found = [topology.device(address) for address in candidates]
+    return bool(found) and all(
+        device is not None and not allowed.isdisjoint(device.cpu_nodes) for device in found
+    )

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from vplacer.constraints.costs import LESS_CPU_OR_MEMORY
+from vplacer.constraints.loads import supply_of
 from vplacer.constraints.registry import Filter, Relaxation
 from vplacer.constraints.state import Problem
-from vplacer.constraints.supply import HostSupply, demand_amount, host_supply
+from vplacer.constraints.supply import demand_amount
 from vplacer.inventory.host import Host
 from vplacer.request.demand import Demand
-
-
-def supply_of(problem: Problem, host: str) -> HostSupply:
-    """Return `host_supply` of a host, computed once a problem."""
-    return problem.derive(_supply, host)
-
-
-def _supply(problem: Problem, host: str) -> HostSupply:
-    return host_supply(problem.inventory.host_by_moid[host], problem.request.options)
 
 
 def rejects(problem: Problem, demand: Demand, host: Host) -> str | None:

@@ -1,0 +1,150 @@
+"""After the loss of the largest hosts, what remains is enough in sum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from vplacer.constraints.costs import SOFTER_RULE
+from vplacer.constraints.holdings import PASSTHROUGH, VGPU, devices_of_host, vm_holdings
+from vplacer.constraints.loads import load_of, load_today, supply_of
+from vplacer.constraints.registry import Check, Relaxation
+from vplacer.constraints.state import Problem, State, Violation
+from vplacer.constraints.steering import ask_of
+from vplacer.constraints.vgpu import profile_shape
+from vplacer.inventory.host import ConnectionState, Host, HostPower
+from vplacer.request.demand import Demand, GpuAsk
+
+ID = "headroom"
+
+
+def check(state: State) -> Iterable[Violation]:
+    """Compare, per cluster, what VMs take with what is left without the N largest hosts.
+
+    Cores, memory and GPUs of each model are summed, and the largest hosts are taken away for each of
+    them apart: necessary for a restart of all VMs, not sufficient. What is short today may stay so,
+    and not get worse.
+    """
+    lost = state.problem.request.options.headroom_hosts
+    if lost <= 0:
+        return
+    inventory = state.problem.inventory
+    touched = {inventory.host_by_moid[p.host].cluster for p in state.placements if not p.stays}
+    for cluster in inventory.clusters:
+        if cluster.moid not in touched:
+            continue
+        hosts = [host for host in inventory.hosts if host.cluster == cluster.moid]
+        usable = [host for host in hosts if _counts(host)]
+        for what, used, before, rooms in _resources(state, hosts, usable):
+            room = sum(sorted(rooms, reverse=True)[lost:])
+            if used > room and used > before:
+                text = (
+                    f"cluster {cluster.name}: {used} {what} taken, {room} left without the {lost} largest "
+                    f"hosts (a sum: necessary, not sufficient)"
+                )
+                numbers = (("used", used), ("left", room))
+                yield Violation(ID, cluster.moid, text, numbers=numbers)
+
+
+def _counts(host: Host) -> bool:
+    return (
+        host.connection is ConnectionState.CONNECTED
+        and host.power in (HostPower.ON, HostPower.STANDBY)
+        and not host.in_maintenance
+    )
+
+
+def _resources(
+    state: State, hosts: list[Host], usable: list[Host]
+) -> Iterable[tuple[str, int, int, list[int]]]:
+    """Yield each resource: its name, what is taken, what is taken today, and what each host has."""
+    problem = state.problem
+    now = [load_of(state, host.moid).whole for host in hosts]
+    old = [load_today(problem, host.moid).whole for host in hosts]
+    supplies = [supply_of(problem, host.moid).total for host in usable]
+    yield (
+        "millicores",
+        sum(load.millicores for load in now),
+        sum(load.millicores for load in old),
+        [supply.millicores for supply in supplies],
+    )
+    yield (
+        "MiB of memory",
+        sum(load.memory_mib for load in now),
+        sum(load.memory_mib for load in old),
+        [supply.memory_mib for supply in supplies],
+    )
+    used: Counter[str] = Counter()
+    before: Counter[str] = Counter()
+    for host in hosts:
+        used.update(_gpus_used(state, host))
+        before.update(_whole(problem.derive(_gpus_today, host.moid)))
+    for model in sorted(used):
+        rooms = [
+            sum(
+                1
+                for device in devices_of_host(problem, host.moid)
+                if device.kind == "gpu" and device.model == model and device.unusable is None
+            )
+            for host in usable
+        ]
+        yield f"{model} GPUs", used[model], before[model], rooms
+
+
+_Shares = Mapping[str, Fraction]
+
+
+def _whole(shares: _Shares) -> Counter[str]:
+    """Round shares of cards down: necessary cards."""
+    return Counter({model: int(share) for model, share in shares.items()})
+
+
+def _gpus_today(problem: Problem, host: str) -> _Shares:
+    return _held(problem, host, [vm.moid for vm in problem.inventory.vms_by_host.get(host, ())])
+
+
+def _held(problem: Problem, moid: str, vms: Iterable[str]) -> dict[str, Fraction]:
+    """GPUs of each model that VMs hold on a host, a vGPU as its share of a card."""
+    host = problem.inventory.host_by_moid[moid]
+    devices = {device.address: device for device in devices_of_host(problem, moid)}
+    found: dict[str, Fraction] = {}
+    for vm in vms:
+        for holding in vm_holdings(problem, vm):
+            address = holding.address or next(iter(holding.candidates), None)
+            device = devices.get(address) if address is not None else None
+            if device is None or device.kind != "gpu" or holding.kind not in (PASSTHROUGH, VGPU):
+                continue
+            share = Fraction(1) if holding.kind == PASSTHROUGH else _share(host, holding.profile)
+            found[device.model] = found.get(device.model, Fraction(0)) + share
+    return found
+
+
+def _share(host: Host, profile: str | None) -> Fraction:
+    shape = profile_shape(host, profile) if profile is not None else None
+    return Fraction(1, shape.per_card_max) if shape is not None and shape.per_card_max else Fraction(1)
+
+
+def _gpus_used(state: State, host: Host) -> Counter[str]:
+    problem = state.problem
+    standing = [vm.moid for vm in state.standing_by_host.get(host.moid, ())]
+    found = _held(problem, host.moid, standing)
+    devices = {device.address: device for device in devices_of_host(problem, host.moid)}
+    for placement in state.placements_by_host.get(host.moid, ()):
+        demand = problem.demand_by_id[placement.demand]
+        for assignment in placement.devices:
+            device = devices.get(assignment.address)
+            ask = ask_of(demand, assignment)
+            if device is None or device.kind != "gpu" or not isinstance(ask, GpuAsk):
+                continue
+            share = _share(host, ask.profile) if ask.profile is not None else Fraction(1)
+            found[device.model] = found.get(device.model, Fraction(0)) + share
+    return _whole(found)
+
+
+def relax(_problem: Problem, demand: Demand) -> tuple[Relaxation, ...]:
+    """Less headroom would do."""
+    return (Relaxation("ask for less headroom", SOFTER_RULE, demand.id, "headroom.hosts", "0"),)
+
+
+CHECK = Check(ID, "Headroom for host failures", "across", check, relax=relax)

@@ -1,0 +1,92 @@
+"""The judge: what a state breaks. Serves acceptance of solutions, verification, audit and repair.
+
+It knows nothing of how an answer was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vplacer.constraints.checks.placed import malformed
+from vplacer.constraints.registry import checks, filters
+from vplacer.constraints.state import Placement, Problem, State, Violation
+from vplacer.constraints.today import differences_today, placement_today
+from vplacer.request.demand import Demand
+
+_OF_ONE_VM = frozenset({"locality", "interconnect", "nic-near-gpu", "not-steerable"})
+"""What an existing VM must still meet beside having the right devices and size."""
+
+
+def check(state: State) -> tuple[Violation, ...]:
+    """Return all violations of a state: none = it may be carried out.
+
+    Only what the placements cause is a violation: hosts that are over-full today, or rules broken by
+    VMs that may not move, are none unless they get worse. The order is that of the registry, then of
+    hosts and placements in the state.
+    """
+    wrong = malformed(state)
+    if wrong:
+        return tuple(wrong)
+    found = [*rejected(state)]
+    for item in checks():
+        found.extend(item.check(state))
+    return tuple(found)
+
+
+def check_hosts(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
+    """Return what a state breaks within some hosts; constraints across hosts are not looked at."""
+    wrong = malformed(state)
+    if wrong:
+        return tuple(wrong)
+    chosen = [*dict.fromkeys(hosts)]
+    found = [*rejected(state, frozenset(chosen))]
+    for item in checks():
+        if item.on_host is not None:
+            for host in chosen:
+                found.extend(item.on_host(state, host))
+    return tuple(found)
+
+
+def rejected(state: State, hosts: frozenset[str] | None = None) -> Iterable[Violation]:
+    """Apply the filters to every placement that changes or makes a VM."""
+    problem = state.problem
+    placements = [p for p in state.placements if not p.stays and (hosts is None or p.host in hosts)]
+    for item in filters():
+        for placement in placements:
+            demand = problem.demand_by_id[placement.demand]
+            evidence = item.rejects(problem, demand, problem.inventory.host_by_moid[placement.host])
+            if evidence is not None:
+                yield Violation(item.id, demand.id, evidence, host=placement.host)
+
+
+def check_vm_today(problem: Problem, demand: Demand) -> tuple[Violation, ...]:
+    """Return why an existing VM, left as it is, does not meet its demand; none = it does.
+
+    Rules between VMs are not looked at: they depend on where the others go.
+    """
+    differences = differences_today(problem, demand)
+    if differences:
+        return tuple(Violation("stays", demand.id, text) for text in differences)
+    return problem.derive(_today_by_demand).get(demand.id, ())
+
+
+def placements_today(problem: Problem) -> dict[str, Placement]:
+    """Return today's placements of the VMs that already meet their demand, by demand id."""
+    found = {}
+    for demand in problem.request.demands:
+        placement = placement_today(problem, demand)
+        if placement is not None and not check_vm_today(problem, demand):
+            found[demand.id] = placement
+    return found
+
+
+def _today_by_demand(problem: Problem) -> dict[str, tuple[Violation, ...]]:
+    """Judge all VMs that have what they ask for at once, as one state in which they stay."""
+    staying = [placement_today(problem, demand) for demand in problem.request.demands]
+    state = State(problem, tuple(placement for placement in staying if placement is not None))
+    found: dict[str, list[Violation]] = {}
+    for item in checks():
+        if item.id in _OF_ONE_VM:
+            for violation in item.check(state):
+                found.setdefault(violation.object, []).append(violation)
+    return {demand: tuple(violations) for demand, violations in found.items()}
