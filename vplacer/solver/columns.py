@@ -32,6 +32,12 @@ NO_GAIN_LIMIT = 8
 """Neighbourhoods without a gain after which a level is left as it is."""
 
 
+WORK_A_CALL = 0.001
+WORK_A_MODEL = 0.04
+WORK_A_COLUMN = 0.0005
+"""Work that is not CP-SAT's: around a price, building a model of several hosts, the integer master."""
+
+
 @dataclass
 class _Search:
     """What one search carries along. ``held[position]``: the answer so far, always a valid one."""
@@ -65,7 +71,7 @@ class _Search:
 
 
 def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer:
-    """Solve level by level within an amount of work (CP-SAT's deterministic time).
+    """Solve level by level within an amount of work (see `cpsat`).
 
     There is always an answer: every host as it is today.
     """
@@ -112,7 +118,7 @@ def _level(search: _Search, level: str, most: int | None, share: float) -> int |
     end = search.left - share
     bound = _price(search, level, most, search.left - share / 2)
     if bound is None or search.value(level) < bound:
-        _round(search, level, max(1.0, share / 4))
+        _round(search, level)
     if bound is None or search.value(level) < bound:
         _improve(search, level, bound, end)
     if bound is not None and search.value(level) < bound:
@@ -136,7 +142,7 @@ def _price(search: _Search, level: str, bound: int | None, end: float) -> int | 
             levels = {name: -dual for name, dual in duals.levels.items()}
             levels[level] = levels.get(level, 0) + SCALE
             price = pricer.price(_weights(search, kind, duals.rows), levels, search.seed)
-            search.left -= price.work
+            search.left -= price.work + WORK_A_CALL
             value += kind.count * price.bound
             if search.add(kind.index, price.column):
                 relaxation.add(search.columns[-1])
@@ -160,7 +166,7 @@ def _weights(search: _Search, kind: HostKind, duals: Mapping[str, int]) -> dict[
     return weights
 
 
-def _round(search: _Search, level: str, work: float) -> None:
+def _round(search: _Search, level: str) -> None:
     """Take whole columns; keep the new answer if it is better."""
     surplus = _droppable(search.instance)
     found = solve_integral(
@@ -170,14 +176,12 @@ def _round(search: _Search, level: str, work: float) -> None:
         level,
         search.targets,
         surplus,
-        seed=search.seed,
-        work=min(20.0, work),
-        should_stop=search.should_stop,
+        search.seed,
     )
+    search.left -= WORK_A_COLUMN * len(search.columns)
     if found is None:
         return
-    search.left -= found.work
-    held = _deal(search, found.counts)
+    held = _deal(search, found)
     held = _drop_surplus(search, held)
     value = sum(column.levels.get(level, 0) for column in held.values())
     kept = all(
@@ -232,7 +236,7 @@ def _drop_surplus(search: _Search, held: dict[int, Column]) -> dict[int, Column]
             extra -= dropped
             pricer = search.pricers[kind_of[position].index]
             price = pricer.trimmed(_without(plan, cls.index, dropped), search.seed)
-            search.left -= price.work
+            search.left -= price.work + WORK_A_CALL
             if price.column is not None:
                 result[position] = price.column
                 search.add(pricer.kind.index, price.column)
@@ -266,8 +270,7 @@ def _improve(search: _Search, level: str, bound: int | None, end: float) -> None
         before = search.value(level)
         work = min(5.0, max(0.1, search.left - end))
         result = exact.solve(level, seed=search.seed, work=work, should_stop=search.should_stop)
-        # Building a model costs time that the solver does not count.
-        search.left -= result.work + 0.02
+        search.left -= result.work + WORK_A_MODEL
         if result.value is None or result.value <= before:
             failures += 1
             continue

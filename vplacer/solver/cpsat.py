@@ -10,6 +10,10 @@ from ortools.sat.python import cp_model
 
 from vplacer.errors import InternalError
 
+WORK_PER_DETERMINISTIC_SECOND = 2.0
+"""CP-SAT's deterministic second takes about two of a clock on the models met here; work is counted so
+that a unit is about a second of one core, whatever it was spent on."""
+
 
 class Outcome(Enum):
     """What a run ended with. STOPPED and NOTHING are answers of a limit, never "impossible"."""
@@ -39,13 +43,13 @@ def run(
     Args:
         model: the model, with its objective.
         seed: random seed.
-        work: CP-SAT's deterministic time; about a second of one core each, but not a clock.
+        work: how much, about a second of one core a unit, but counted, not clocked.
         should_stop: asked at every new solution and bound.
     """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
-    solver.parameters.max_deterministic_time = max(work, 0.001)
+    solver.parameters.max_deterministic_time = max(work, 0.001) / WORK_PER_DETERMINISTIC_SECOND
     solver.parameters.catch_sigint_signal = False
     if should_stop is not None:
         stop = should_stop
@@ -75,5 +79,5 @@ def run(
         if has_objective and outcome is not Outcome.IMPOSSIBLE
         else None,
         solver=solver,
-        work=float(solver.response_proto.deterministic_time),
+        work=float(solver.response_proto.deterministic_time) * WORK_PER_DETERMINISTIC_SECOND,
     )

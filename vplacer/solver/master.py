@@ -1,20 +1,20 @@
-"""The master of the column generation: its linear relaxation (GLOP) and its integer form (CP-SAT)."""
+"""The master of the column generation: its linear relaxation (GLOP) and its integer form (SCIP)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ortools.linear_solver import pywraplp
-from ortools.sat.python import cp_model
 
 from vplacer.errors import InternalError
 from vplacer.solver.column import Column
-from vplacer.solver.cpsat import run
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.kinds import HostKind
-from vplacer.solver.rows import Row, RowSet
+from vplacer.solver.rows import RowSet
+
+MAX_NODES = 400
+"""Branch-and-bound nodes of the integer master; neighbourhoods improve what it leaves."""
 
 SCALE = 1_000
 """Duals are rounded to 1/SCALE, so that prices and the bound are exact integer arithmetic."""
@@ -64,10 +64,6 @@ class Relaxation:
         self.target_rows = {name: self.solver.Constraint(value, infinity) for name, value in targets.items()}
         self.objective = self.solver.Objective()
         self.objective.SetMaximization()
-        self.rows_by_key: dict[Any, list[Row]] = {}
-        for row in rows.rows:
-            for key in row.quantities():
-                self.rows_by_key.setdefault(key, []).append(row)
         for name in rows.auxiliaries:
             variable = self.solver.NumVar(0, 1, name)
             for row in rows.rows:
@@ -80,13 +76,8 @@ class Relaxation:
         variable = self.solver.NumVar(0, self.solver.infinity(), "")
         self.kind_rows[item.kind].SetCoefficient(variable, 1)
         host = self.kinds[item.kind].task.state.host.moid
-        weights: dict[str, int] = {}
-        for key, value in column.quantities.items():
-            for row in self.rows_by_key.get(key, ()):
-                weights[row.name] = weights.get(row.name, 0) + row.coefficient(host, key) * value
-        for name, weight in weights.items():
-            if weight:
-                self.row_rows[name].SetCoefficient(variable, weight)
+        for name, weight in row_weights(self.rows, host, column).items():
+            self.row_rows[name].SetCoefficient(variable, weight)
         for name, constraint in self.target_rows.items():
             if column.levels.get(name):
                 constraint.SetCoefficient(variable, column.levels[name])
@@ -126,14 +117,6 @@ class Relaxation:
         return value + sum(duals.levels[name] * target for name, target in self.targets.items())
 
 
-@dataclass(frozen=True)
-class Integral:
-    """An integer answer of the master: how often each column is taken."""
-
-    counts: tuple[int, ...]
-    work: float
-
-
 def solve_integral(
     kinds: Sequence[HostKind],
     rows: RowSet,
@@ -141,12 +124,9 @@ def solve_integral(
     level: str,
     targets: Mapping[str, int],
     surplus: Mapping[int, Mapping[str, int]],
-    *,
     seed: int,
-    work: float,
-    should_stop: Callable[[], bool],
-) -> Integral | None:
-    """Choose whole columns, best for a level; None = nothing found within the work.
+) -> tuple[int, ...] | None:
+    """Choose whole columns, best for a level; None = nothing found within the nodes allowed.
 
     Args:
         kinds: host kinds.
@@ -157,41 +137,57 @@ def solve_integral(
         surplus: classes of which more may be taken than is asked for, to be dropped afterwards, and
             what a dropped one may cost each level at most.
         seed: random seed.
-        work: deterministic time.
-        should_stop: asked now and then.
+
+    Returns:
+        How often each column is taken.
     """
-    model = cp_model.CpModel()
-    counts = [model.new_int_var(0, kinds[c.kind].count, f"c{i}") for i, c in enumerate(columns)]
-    extra = {index: model.new_int_var(0, 10_000, f"s{index}") for index in surplus}
-    for kind in kinds:
-        model.add(sum(v for v, c in zip(counts, columns, strict=True) if c.kind == kind.index) == kind.count)
-    auxiliaries = {name: model.new_bool_var(name) for name in rows.auxiliaries}
-    for row in rows.rows:
-        terms: list[Any] = [weight * auxiliaries[name] for name, weight in row.auxiliary.items()]
-        keys = row.quantities()
-        for variable, item in zip(counts, columns, strict=True):
-            host = kinds[item.kind].task.state.host.moid
-            taken = sum(row.coefficient(host, k) * item.column.quantities.get(k, 0) for k in keys)
-            if taken:
-                terms.append(taken * variable)
-        terms += [
-            -weight * extra[index] for index in extra if (weight := row.everywhere.get(("seats", index)))
-        ]
-        if not terms:
-            continue
-        if row.low is not None:
-            model.add(sum(terms) >= row.low)
-        if row.high is not None:
-            model.add(sum(terms) <= row.high)
-
-    def value(name: str) -> Any:
-        taken = sum(c.column.levels.get(name, 0) * v for v, c in zip(counts, columns, strict=True))
-        return taken - sum(surplus[index].get(name, 0) * variable for index, variable in extra.items())
-
-    for name, target in targets.items():
-        model.add(value(name) >= target)
-    model.maximize(value(level))
-    result = run(model, seed=seed, work=work, should_stop=should_stop)
-    if result.value is None:
+    solver = pywraplp.Solver.CreateSolver("SCIP")
+    infinity = solver.infinity()
+    # Node limits, not seconds: the same answer on every run.
+    solver.SetSolverSpecificParametersAsString(
+        f"limits/nodes = {MAX_NODES}\nlimits/stallnodes = {MAX_NODES // 4}\n"
+        f"randomization/randomseedshift = {seed}\n"
+    )
+    counts = [solver.IntVar(0, kinds[c.kind].count, "") for c in columns]
+    extra = {index: solver.IntVar(0, infinity, "") for index in surplus}
+    of_kind = [solver.Constraint(kind.count, kind.count) for kind in kinds]
+    bounds = {
+        row.name: solver.Constraint(
+            -infinity if row.low is None else row.low, infinity if row.high is None else row.high
+        )
+        for row in rows.rows
+    }
+    fixed = {name: solver.Constraint(target, infinity) for name, target in targets.items()}
+    objective = solver.Objective()
+    objective.SetMaximization()
+    for variable, item in zip(counts, columns, strict=True):
+        of_kind[item.kind].SetCoefficient(variable, 1)
+        for name, weight in row_weights(rows, kinds[item.kind].task.state.host.moid, item.column).items():
+            bounds[name].SetCoefficient(variable, weight)
+        for name, constraint in fixed.items():
+            constraint.SetCoefficient(variable, item.column.levels.get(name, 0))
+        objective.SetCoefficient(variable, item.column.levels.get(level, 0))
+    for index, variable in extra.items():
+        for row in rows.rows:
+            if each := row.everywhere.get(("seats", index), 0):
+                bounds[row.name].SetCoefficient(variable, -each)
+        for name, constraint in fixed.items():
+            constraint.SetCoefficient(variable, -surplus[index].get(name, 0))
+        objective.SetCoefficient(variable, -surplus[index].get(level, 0))
+    for name in rows.auxiliaries:
+        variable = solver.IntVar(0, 1, name)
+        for row in rows.rows:
+            if row.auxiliary.get(name):
+                bounds[row.name].SetCoefficient(variable, row.auxiliary[name])
+    if solver.Solve() not in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.FEASIBLE):
         return None
-    return Integral(tuple(result.solver.value(v) for v in counts), result.work)
+    return tuple(round(variable.solution_value()) for variable in counts)
+
+
+def row_weights(rows: RowSet, host: str, column: Column) -> dict[str, int]:
+    """What a column on a host adds to each row; zeros left out."""
+    weights = {
+        row.name: sum(row.coefficient(host, key) * column.quantities.get(key, 0) for key in row.quantities())
+        for row in rows.rows
+    }
+    return {name: weight for name, weight in weights.items() if weight}

@@ -12,8 +12,13 @@ from vplacer.solver.exact import Answer
 from vplacer.solver.instance import Instance, build_instance
 from vplacer.solver.verdict import LevelResult, Solution, SolveOptions, Status, StoppedBy
 
-EXACT_SIZE = 1_500
+EXACT_SIZE = 250
 """Option variables up to which all hosts go into one exact model."""
+
+
+def default_work(instance: Instance) -> float:
+    """Return the work allowed when none is given: a few units, more with more hosts."""
+    return 3.0 + 0.01 * len(instance.tasks)
 
 
 def solve(
@@ -33,23 +38,19 @@ def solve(
         Undecided: a limit was reached before any placement was found.
     """
     from vplacer.constraints.judge import check
-    from vplacer.constraints.today import meets_today
+    from vplacer.solver.columns import solve_columns
     from vplacer.solver.exact import size_of, solve_exact
     from vplacer.solver.explain import explain
     from vplacer.solver.score import measure
+    from vplacer.solver.today import meets_today
 
     today = meets_today(problem)
     instance = build_instance(problem, today, options.levels)
+    work = options.work if options.work is not None else default_work(instance)
     if size_of(instance) <= EXACT_SIZE:
-        answer = solve_exact(
-            instance, seed=options.seed, work=float(options.work), should_stop=lambda: stop() is not None
-        )
+        answer = solve_exact(instance, seed=options.seed, work=work, should_stop=lambda: stop() is not None)
     else:
-        from vplacer.solver.columns import solve_columns
-
-        answer = solve_columns(
-            instance, seed=options.seed, work=float(options.work), should_stop=lambda: stop() is not None
-        )
+        answer = solve_columns(instance, seed=options.seed, work=work, should_stop=lambda: stop() is not None)
     why = stop() or StoppedBy.WORK
     if answer is None:
         raise Undecided(

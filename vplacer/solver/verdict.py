@@ -95,12 +95,13 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:
-    """Limits of the search. ``work`` counts pricing rounds and deterministic solver time, not seconds.
+    """Limits of the search.
 
-    ``levels``: the order of the objective. ``time_limit_s`` None = none.
+    ``work`` is counted, not clocked: about a second of one core a unit; None = by the number of
+    hosts. ``levels``: the order of the objective. ``time_limit_s`` None = none.
     """
 
     seed: int = 1
-    work: int = 100
+    work: float | None = None
     time_limit_s: float | None = None
     levels: tuple[str, ...] = ("placed", "locality", "moves", "room", "hosts")
