@@ -87,7 +87,7 @@ _TICKET_RESPONSE_RE = re.compile(
     r"(<(Acquire\w*Ticket\w*Response)\b[^<>]*>\s*<returnval(?:\s[^<>]*)?(?<!/)>)[^<]+(</returnval>)"
 )
 _TEXT_RE = re.compile(r"(?<=>)[^<]+|\A[^<]+")
-_REST_SESSION_RE = re.compile(r'^\s*(\{\s*"value"\s*:\s*)?"[^"]*"(\s*\})?\s*$')
+_REST_SESSION_RE = re.compile(r'\A(\s*(?:\{\s*"value"\s*:\s*)?)"[^"]*"((?:\s*\})?\s*)\Z')
 
 
 def scrub_text(text: str, *, names: Iterable[str] = (), secrets: Iterable[Secret] = ()) -> str:
@@ -129,8 +129,8 @@ def _replace_in(pattern: re.Pattern[str], match: re.Match[str]) -> str:
 
 
 def scrub_rest_session(text: str) -> str:
-    """Return the answer of a REST login, which is the session's token, without it."""
-    return _REST_SESSION_RE.sub(rf'\g<1>"{SCRUBBED}"\g<2>' if '"value"' in text else f'"{SCRUBBED}"', text)
+    """Return a REST answer without its token: a login is answered by nothing but one string."""
+    return _REST_SESSION_RE.sub(rf'\g<1>"{SCRUBBED}"\g<2>', text)
 
 
 def scrub_headers(headers: Mapping[str, object]) -> dict[str, object]:
@@ -165,7 +165,8 @@ class Scrubber:
         }
 
     def _body(self, body: bytes) -> bytes:
-        return scrub_text(body.decode(), names=self._names, secrets=self._secrets).encode()
+        text = scrub_rest_session(body.decode())
+        return scrub_text(text, names=self._names, secrets=self._secrets).encode()
 
 
 _CALL_RE = re.compile(rb'<(\w+) xmlns="urn:vim25"><_this[^>]* type="(\w+)"')

@@ -1,0 +1,100 @@
+"""ConfigTarget of one host: what it offers to VMs - passthrough, vGPU profiles, vendor device groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from vplacer.inventory.host import DeviceGroupType, GroupComponent, VgpuProfile
+from vplacer.inventory.pci import PciAddress, PciIds, unsigned16
+from vplacer.vsphere.raw import Data, Notes
+from vplacer.vsphere.read_address import read_address
+
+
+@dataclass(frozen=True, slots=True)
+class HostOffers:
+    """What ConfigTarget tells of one host."""
+
+    system_ids: dict[PciAddress, str] = field(default_factory=dict)
+    profiles: tuple[VgpuProfile, ...] = ()
+    groups: tuple[DeviceGroupType, ...] = ()
+
+
+def read_offers(target: Data, migratable: dict[str, bool], host_name: str, notes: Notes) -> HostOffers:
+    """Read the answer of QueryConfigTarget for one host.
+
+    Args:
+        target: the ConfigTarget.
+        migratable: vGPU profile to migrateSupported (HostSharedGpuCapabilities).
+        host_name: for notes.
+        notes: told of what was left out.
+    """
+    system_ids: dict[PciAddress, str] = {}
+    for entry in [*target.items("pciPassthrough"), *target.items("sriov")]:
+        device = entry.data("pciDevice")
+        system_id = entry.text("systemId")
+        if device is not None and system_id:
+            address = read_address(device.text("id"), notes, f"{host_name} pciPassthrough")
+            if address is not None:
+                system_ids.setdefault(address, system_id)
+    return HostOffers(
+        system_ids=system_ids,
+        profiles=tuple(_profile(entry, migratable) for entry in target.items("vgpuProfileInfo")),
+        groups=tuple(_group(entry) for entry in target.items("vendorDeviceGroupInfo")),
+    )
+
+
+def read_migratable(props: Data) -> dict[str, bool]:
+    """Return vGPU profile to migrateSupported, from the host's config.sharedGpuCapabilities."""
+    return {
+        name: flag
+        for entry in props.items("config.sharedGpuCapabilities")
+        if (name := entry.text("vgpu")) and (flag := entry.flag("migrateSupported")) is not None
+    }
+
+
+def _profile(entry: Data, migratable: dict[str, bool]) -> VgpuProfile:
+    """deviceVendorId packs both ids: vendor in the low 16 bits, device above."""
+    name = entry.text("profileName") or ""
+    packed = entry.number("deviceVendorId") or 0
+    return VgpuProfile(
+        name=name,
+        vendor=unsigned16(packed),
+        device=unsigned16(packed >> 16),
+        framebuffer_gib=entry.number("fbSizeInGib") or 0,
+        sharing=entry.text("profileSharing") or None,
+        profile_class=entry.text("profileClass") or None,
+        migratable=migratable.get(name),
+    )
+
+
+def _group(entry: Data) -> DeviceGroupType:
+    return DeviceGroupType(
+        name=entry.text("deviceGroupName") or entry.text("name") or "",
+        description=entry.text("deviceGroupDescription") or "",
+        components=tuple(_component(component) for component in entry.items("componentDeviceInfo")),
+    )
+
+
+def _component(component: Data) -> GroupComponent:
+    """What a member is stands in the template the vendor gives for it, never in the group's name."""
+    template = component.data("device")
+    backing = template.data("backing") if template else None
+    place = template.data("deviceGroupInfo") if template else None
+    return GroupComponent(
+        kind=component.text("type") or "",
+        vendor_name=component.text("vendorName") or "",
+        device_name=component.text("deviceName") or "",
+        configurable=component.flag("isConfigurable") is True,
+        sequence_id=place.number("sequenceId") if place else None,
+        profile=backing.text("vgpu") or None if backing else None,
+        allowed=tuple(_allowed(item) for item in backing.items("allowedDevice")) if backing else (),
+    )
+
+
+def _allowed(item: Data) -> PciIds:
+    return PciIds.from_signed(
+        item.number("vendorId") or 0,
+        item.number("deviceId") or 0,
+        item.number("subVendorId"),
+        item.number("subDeviceId"),
+    )
