@@ -10,14 +10,13 @@ from typing import Final
 
 from vplacer.inventory.gpu_models import AMD, INTEL, NVIDIA, gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice
-from vplacer.inventory.nic_models import VF_IDS
 from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.vf_ids import is_known_vf
 
 _CLASS_VGA: Final = 0x0300
 _CLASS_3D: Final = 0x0302
 _CLASS_OTHER_DISPLAY: Final = 0x0380
 _CLASS_ACCELERATOR: Final = 0x1200
-_CLASS_OTHER_BRIDGE: Final = 0x0680
 _BASE_STORAGE: Final = 0x01
 _BASE_NETWORK: Final = 0x02
 _BASE_BRIDGE: Final = 0x06
@@ -48,7 +47,7 @@ def device_kind(device: PciDevice) -> DeviceKind:
     A virtual function is told here by its id alone. Those that share the id of their card (NVIDIA's GPUs)
     show only beside the other devices of the host: `virtual_functions` finds all.
     """
-    if (device.ids.vendor, device.ids.device) in VF_IDS:
+    if is_known_vf(device.ids.vendor, device.ids.device):
         return DeviceKind.VIRTUAL_FUNCTION
     return _class_kind(device)
 
@@ -57,8 +56,8 @@ def _class_kind(device: PciDevice) -> DeviceKind:
     base = device.class_id >> 8
     if device.class_id in (_CLASS_VGA, _CLASS_3D, _CLASS_OTHER_DISPLAY, _CLASS_ACCELERATOR):
         return DeviceKind.GPU if _is_gpu(device) else DeviceKind.OTHER
-    if device.ids.vendor == NVIDIA and device.class_id == _CLASS_OTHER_BRIDGE:
-        return DeviceKind.NVSWITCH if device.ids.device in NVSWITCH_IDS else DeviceKind.BRIDGE
+    if device.ids.vendor == NVIDIA and device.ids.device in NVSWITCH_IDS:
+        return DeviceKind.NVSWITCH
     if base == _BASE_BRIDGE:
         return DeviceKind.BRIDGE
     if base == _BASE_NETWORK:
@@ -112,7 +111,7 @@ def virtual_functions(host: Host) -> dict[PciAddress, PciAddress | None]:
         if owner is not None:
             left[owner] -= 1
             found[device.address] = owner
-        elif (device.ids.vendor, device.ids.device) in VF_IDS:
+        elif is_known_vf(device.ids.vendor, device.ids.device):
             found[device.address] = None
     return found
 
@@ -125,7 +124,7 @@ def _physical_function(
     device: PciDevice, by_address: dict[PciAddress, PciDevice], left: dict[PciAddress, int]
 ) -> PciAddress | None:
     """Of several ports, the functions come port after port: the first port with functions left."""
-    known_vf = (device.ids.vendor, device.ids.device) in VF_IDS
+    known_vf = is_known_vf(device.ids.vendor, device.ids.device)
     for address in sorted(left):
         physical = by_address[address]
         if left[address] <= 0 or address >= device.address or address.segment != device.address.segment:

@@ -89,21 +89,6 @@ NIC_MODELS: Final[tuple[NicModel, ...]] = (
     ),
 )
 
-# Virtual functions by id (pci.ids, "Virtual Function"): these are never cards of their own.
-VF_IDS: Final[frozenset[tuple[int, int]]] = frozenset(
-    {
-        (MELLANOX, device)
-        for device in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E)
-    }
-    | {
-        (INTEL, device)
-        for device in (
-            *(0x10CA, 0x10ED, 0x1515, 0x1520, 0x152E, 0x152F, 0x1530, 0x154C, 0x1564, 0x1565, 0x1571),
-            *(0x15A8, 0x15A9, 0x15B4, 0x15C5, 0x1889, 0x37CD, 0x37D9, 0x0DD5),
-        )
-    }
-)
-
 
 def nic_by_name(name: str) -> NicModel | None:
     """Return the model a person calls ``name`` ("CX7", "ConnectX-7", "cx6dx"), or None."""

@@ -97,7 +97,8 @@ def default_folder(environ: Mapping[str, str], vcenter_uuid: str) -> Path:
     """Return the user's overlay folder of one vCenter: ``XDG_DATA_HOME`` or ``~/.local/share``."""
     given = environ.get("XDG_DATA_HOME", "")
     # The XDG specification has a relative path ignored.
-    base = Path(given) if given.startswith("/") else Path(environ.get("HOME", "~")) / ".local" / "share"
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    base = Path(given) if given.startswith("/") else home / ".local" / "share"
     return base / "vplacer" / "overlays" / _file_part(vcenter_uuid.lower())
 
 

@@ -195,7 +195,8 @@ SITE_SCHEMA: Final[dict[str, Any]] = {
                     "version": about(NAME, 'Default "8.0.3".'),
                     "build": NAME,
                     "api_version": about(NAME, 'Default "8.0.3.0".'),
-                }
+                },
+                text="The vCenter itself.",
             ),
             "taken_at": about(UTC, "When it was so. Default 2025-01-01T00:00:00Z."),
             "datacenters": array(NAME, "Default: dc1.", minItems=1),

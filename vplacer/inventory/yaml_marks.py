@@ -20,7 +20,7 @@ from vplacer.errors import FileFormatError, UnknownObjectError
 
 Pointer: TypeAlias = tuple[str | int, ...]
 
-MAX_VALUES: Final = 2_000_000
+MAX_VALUES: Final = 500_000
 MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_DEPTH: Final = 100
 
@@ -210,7 +210,7 @@ class _Builder:
         if len(pointer) > MAX_DEPTH:
             raise self._error(node, "nested too deeply, or an alias inside itself")
         if len(self.marks) > MAX_VALUES:
-            raise self._error(node, "more than two million values", why="aliases may multiply them")
+            raise self._error(node, "more than 500,000 values", why="aliases may multiply them")
         self.marks[pointer] = _mark(node)
         if isinstance(node, MappingNode):
             return self._mapping(node, pointer)
