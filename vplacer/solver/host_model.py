@@ -97,6 +97,7 @@ class HostEncoder:
         self._pinned_vgpus: dict[tuple[int, str], list[Expr]] = defaultdict(list)
         self._platform: list[Expr] = []
         self._scarce: list[tuple[tuple[int, ...], Expr]] = []
+        self._pools: set[tuple[int, ...]] = set()
 
     def encode(self) -> HostVars:
         """Add variables and constraints; return the variables."""
@@ -147,6 +148,7 @@ class HostEncoder:
                 self._vgpu_need[use.profile or ""].append(use.count * count)
                 self._platform.append(use.count * count)
                 continue
+            self._pools.update(use.pools)
             for cell, taken in use.cells:
                 card = self.state.cells[cell].card
                 # A NIC in a device group comes as a virtual function unless it is passed through.
@@ -215,6 +217,8 @@ class HostEncoder:
             self._leave(cells, count)
         for cells, keep in self._scarce:
             self._leave(cells, keep)
+        for pool in sorted(self._pools):
+            self._leave_in_pool(pool)
 
     def _leave(self, cells: tuple[int, ...], count: Expr) -> None:
         """Leave ``count`` cards of some cells to holders nobody can name the card of."""
@@ -222,6 +226,17 @@ class HostEncoder:
         size = sum(self.state.cells[cell].size for cell in cells)
         if used:
             self.model.add(sum(used) <= size - count)
+
+    def _leave_in_pool(self, pool: tuple[int, ...]) -> None:
+        """Leave enough cards of a label, or of all that match, whichever those holders hold."""
+        used = [use for cell in pool for use in self._cell_use[cell]]
+        size = self.state.sure_size(pool)
+        held: list[Expr] = []
+        for cells, keep in self._scarce:
+            if set(pool).intersection(cells):
+                held.append(keep)
+        if used and (held or size < sum(self.state.cells[cell].size for cell in pool)):
+            self.model.add(sum(used) + sum(held) <= max(size, 0))
 
     def _vgpus(self) -> None:
         """Seat vGPUs on cards by the patterns each card's mode allows."""

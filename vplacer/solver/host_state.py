@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vplacer.constraints.holdings import (
@@ -57,6 +58,14 @@ class HostState:
     actives: tuple[ActiveVm, ...]
     overfull: bool
     standing_count: int
+
+    def sure_size(self, cells: Iterable[int]) -> int:
+        """Cards of some cells that are free whichever cards the VMs of ``scarce`` hold."""
+        wanted = set(cells)
+        size = sum(self.cells[cell].size for cell in wanted)
+        for group, count in self.scarce:
+            size -= min(count, sum(self.cells[cell].size for cell in wanted.intersection(group)))
+        return max(0, size)
 
     def node_position(self, node: int) -> int:
         """Position of a node id in ``room``."""

@@ -37,6 +37,7 @@ class AskUse:
 
     ``resource``: "card" (whole), "vf" (virtual functions), "vgpu" (``cells`` empty, ``profile`` and
     ``count`` set) or "group" (cards per cell, ``sets`` names the member cards of each group).
+    ``pools``: sets of cells among which a label or the platform chooses; empty for static.
     """
 
     ask: str
@@ -47,6 +48,7 @@ class AskUse:
     profile: str | None = None
     count: int = 0
     sets: tuple[tuple[PciAddress, ...], ...] = ()
+    pools: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,18 +223,30 @@ def _card_ways(
     else:
         bound_by = BoundBy.LABEL if label is not None else BoundBy.PLATFORM
         cells = matching
-    have = sum(cell.size for cell in cells)
+    pools = _pools(cells, bound_by)
+    have = sum(state.sure_size(pool) for pool in pools) if pools else sum(cell.size for cell in cells)
     if have < count:
         noun = "free matching GPU" if kind == "gpu" else "free matching NIC"
         return OptionList((), constraint=f"{kind}-count", evidence=_short(count, have, noun))
-    pool = tuple(cell.index for cell in cells)
     sizes = {cell.index: cell.size for cell in cells}
     return [
         _Way(
-            AskUse(kind, index, "card", bound_by, cells=vector), pool if bound_by is BoundBy.PLATFORM else ()
+            AskUse(kind, index, "card", bound_by, cells=vector, pools=pools),
+            pools[0] if bound_by is BoundBy.PLATFORM else (),
         )
         for vector in _spread(count, cells, sizes)
+        if all(sum(n for c, n in vector if c in pool) <= state.sure_size(pool) for pool in pools)
     ]
+
+
+def _pools(cells: list[Cell], bound_by: BoundBy) -> tuple[tuple[int, ...], ...]:
+    """Among which cells somebody else chooses: none (static), each label's (label), all (platform)."""
+    if bound_by is BoundBy.STATIC:
+        return ()
+    if bound_by is BoundBy.PLATFORM:
+        return (tuple(cell.index for cell in cells),)
+    labels = sorted({cell.card.label or "" for cell in cells})
+    return tuple(tuple(c.index for c in cells if (c.card.label or "") == label) for label in labels)
 
 
 def _short(count: int, have: int, noun: str) -> str:
