@@ -14,11 +14,11 @@ from vplacer.cli.source_options import source_of, source_params
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, output: Path, now: Any, **values: Any) -> None:
+def _run(ctx: click.Context, /, output: Path, **values: Any) -> None:
     from vplacer.jobs.collect import run_collect
 
     common = common_of(ctx)
-    result = run_collect(source_of(ctx, common, values), output, world_for(common, now=now), now)
+    result = run_collect(source_of(ctx, common, values), output, world_for(common))
     inventory = result.inventory
     gaps = "complete" if not inventory.gaps else f"INCOMPLETE, {len(inventory.gaps)} places could not be read"
     remark(common, f"{output}: {len(inventory.hosts)} hosts, {len(inventory.vms)} VMs, {gaps}")

@@ -11,6 +11,7 @@ from vplacer.cli import failure
 from vplacer.cli.common import Command, Common, common_of, examples
 from vplacer.cli.examples_type import FileOrExample
 from vplacer.cli.interrupt import graceful_interrupt
+from vplacer.cli.moment import MOMENT
 from vplacer.cli.output import emit, remark
 from vplacer.cli.plan_output import render
 from vplacer.cli.run import world_for
@@ -151,6 +152,12 @@ command = Command(
             help="Limit of the search in seconds; a plan found so far is used. Equal plans are not promised.",
         ),
         click.Option(["--seed"], type=click.IntRange(min=0), default=1, help="Seed of the search."),
+        click.Option(
+            ["--now"],
+            metavar="TIME",
+            type=MOMENT,
+            help="Date the plan at this time (ISO 8601) instead of the clock's, for equal bytes.",
+        ),
         *source_params(),
     ],
     epilog=examples(

@@ -28,15 +28,15 @@ class _Bar:
         self._title = ""
         self._task: TaskID | None = None
 
-    def step(self, title: str, done: int, total: int) -> None:
+    def step(self, title: str, done: int, total: int | None) -> None:
         """Show how far the work is."""
         with self._lock:
             rich = self._started()
             if self._task is None or title != self._title:
                 if self._task is not None:
                     rich.remove_task(self._task)
-                self._title, self._task = title, rich.add_task(title, total=total or None)
-            rich.update(self._task, completed=done, total=total or None)
+                self._title, self._task = title, rich.add_task(title, total=total)
+            rich.update(self._task, completed=done, total=total)
 
     def finish(self) -> None:
         """Take the bar away."""

@@ -49,7 +49,7 @@ command = Command(
             help="Write to this file instead of standard output.",
         ),
         click.Option(["--force"], is_flag=True, help="Replace the file if it exists."),
-        *source_params(now=False),
+        *source_params(),
     ],
     epilog=examples(
         "vplacer request init --lab a30pairs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -9,7 +10,7 @@ from datetime import datetime
 from vplacer.cli.common import Common
 from vplacer.cli.output import warn
 from vplacer.cli.progress import progress_for
-from vplacer.jobs.world import World, never
+from vplacer.jobs.world import NoProgress, World, never
 
 
 def world_for(
@@ -23,8 +24,7 @@ def world_for(
         stop: tells whether the user asked the job to end with what it has.
         machine: the output is for programs, so no progress is drawn.
     """
-    from vplacer.jobs.world import NoProgress
-
+    _set_up_logging(common)
     return World(
         environ=common.environ,
         clock=common.clock if now is None else lambda: now,
@@ -34,3 +34,18 @@ def world_for(
         progress=NoProgress() if machine else progress_for(common),
         stop=stop,
     )
+
+
+def _set_up_logging(common: Common) -> None:
+    """Send our own log to standard error with --debug; keep that of libraries out, which may hold secrets.
+
+    Without a handler, Python would print warnings of every library by itself.
+    """
+    root = logging.getLogger()
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())
+    if common.debug:
+        handler = logging.StreamHandler(common.stderr)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        logging.getLogger("vplacer").addHandler(handler)
+        logging.getLogger("vplacer").setLevel(logging.INFO)

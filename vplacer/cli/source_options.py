@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -29,9 +29,9 @@ _PATH = click.Path(path_type=Path)
 _HEADING = "Source of the inventory: one of --vcenter, --from, --lab, --replay"
 
 
-def source_params(*, now: bool = True) -> list[click.Parameter]:
+def source_params() -> list[click.Parameter]:
     """Return the source options, new for each command."""
-    params: list[click.Parameter] = [
+    return [
         _option(
             "--vcenter",
             metavar="HOST[:PORT]",
@@ -87,6 +87,12 @@ def source_params(*, now: bool = True) -> list[click.Parameter]:
             help="Go on although part of the inventory could not be read.",
         ),
         _option(
+            "--measure-homes",
+            is_flag=True,
+            help="Ask the hosts (esxtop) on which NUMA nodes running VMs are now, for display. Needs the "
+            "privilege Global.ServiceManagers.",
+        ),
+        _option(
             "--record",
             metavar="FILE",
             type=_PATH,
@@ -94,47 +100,10 @@ def source_params(*, now: bool = True) -> list[click.Parameter]:
             "and other secrets.",
         ),
     ]
-    if now:
-        params.append(
-            _option(
-                "--now",
-                metavar="TIME",
-                type=MOMENT,
-                help="Stamp results with this time (ISO 8601) instead of the clock's, for equal bytes.",
-            )
-        )
-    return params
 
 
 def _option(*names: str, **kwargs: Any) -> click.Option:
     return GroupedOption(names, heading=_HEADING, **kwargs)
-
-
-if TYPE_CHECKING:
-    _Type = click.ParamType[Any]
-else:  # generic only in newer versions of click
-    _Type = click.ParamType
-
-
-class _Moment(_Type):
-    """A point in time in ISO 8601; without a zone it is taken as UTC."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a text."""
-        from datetime import UTC, datetime
-
-        if isinstance(value, datetime):
-            return value
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"'{value}' is no time; expected such as 2026-11-30T08:10:00Z.", param, ctx)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-MOMENT = _Moment()
 
 
 def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> SourceOptions:
@@ -148,7 +117,7 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
         for name, option in _ONLY_VCENTER.items():
             if values.get(name) and rank(ctx, name) == 3:
                 raise UsageError(f"{option} goes with --vcenter only, not with {SOURCES[chosen]}")
-    if values.get("record") and chosen in ("from", "replay"):
+    if values["record"] and chosen in ("from", "replay"):
         raise UsageError(
             f"--record records a session with a vCenter; {SOURCES[chosen]} opens none",
             hint="use it with --vcenter or --lab",
@@ -166,7 +135,8 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
         insecure=values["insecure"],
         overlays=values["overlays"],
         allow_incomplete=values["allow_incomplete"],
-        record=values.get("record"),
+        record=values["record"],
+        measure_homes=values["measure_homes"],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.output import emit
@@ -21,6 +22,22 @@ def _run(ctx: click.Context, /, host: str, format: str, **values: Any) -> None:
     common = common_of(ctx)
     result = host_topology(host, source_of(ctx, common, values), world_for(common))
     emit(common, _render(format, result))
+
+
+def _complete_host(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the hosts of the file or example given before; never those of a live vCenter."""
+    del param
+    text = ctx.params.get("from") or ctx.params.get("lab")
+    if not text:
+        return []
+    from vplacer.errors import VplacerError
+    from vplacer.jobs.topology import hosts_in_file
+
+    try:
+        names = hosts_in_file(text)
+    except VplacerError:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def _render(format_: str, result: Any) -> str:
@@ -51,14 +68,14 @@ command = Command(
     help="Show what hangs on which NUMA node, PCIe switch and NVLink of HOST, and which VM holds what. "
     "HOST is its name, its name up to the first dot, or its managed object id.",
     params=[
-        click.Argument(["host"]),
+        click.Argument(["host"], shell_complete=_complete_host),
         click.Option(
             ["--format"],
             type=click.Choice(FORMATS),
             default="tree",
             help="tree; the matrix of `nvidia-smi topo -m`; JSON; DOT or GraphML for graph tools.",
         ),
-        *source_params(now=False),
+        *source_params(),
     ],
     epilog=examples(
         "vplacer topology show esx01 --lab nvswitch",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from vplacer.inventory.vcenter import Inventory
@@ -22,16 +21,13 @@ class CollectResult:
     overlay_hosts: int
 
 
-def run_collect(
-    options: SourceOptions, output: Path, world: World, now: datetime | None = None
-) -> CollectResult:
+def run_collect(options: SourceOptions, output: Path, world: World) -> CollectResult:
     """Read an inventory and write it as a snapshot, with the overlays in use beside it.
 
     Args:
         options: the source.
         output: the snapshot; its name tells whether it is compressed.
         world: the outside.
-        now: stamp the snapshot with this time.
 
     Raises:
         InventoryIncomplete: nothing is written then, unless it was allowed.
@@ -40,7 +36,7 @@ def run_collect(
     from vplacer.inventory.snapshot import save_snapshot
 
     check_writable(output)
-    reading = read_source(options, world, now)
+    reading = read_source(options, world)
     save_snapshot(reading.inventory, output)
     folder = None
     if reading.overlays:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,15 +59,15 @@ def _first_sentence(path: Path) -> str:
     return " ".join(words)
 
 
-def lab_server(site: Site, now: datetime | None = None, api_version: str | None = None) -> LabServer:
+def lab_server(site: Site, api_version: str | None = None) -> LabServer:
     """Return a simulated vCenter of a site, not yet started, for one command.
 
-    Its clock stands still at ``now``, or at the time the site describes: two runs read the same.
+    Its clock stands still at the time that the site describes: two runs read the same.
     """
     from vplacer.lab.model.clock import VirtualClock
     from vplacer.lab.soap.server import LabServer
 
-    clock = VirtualClock(now) if now is not None else VirtualClock.at(site.inventory.taken_at)
+    clock = VirtualClock.at(site.inventory.taken_at)
     return LabServer(_served(site), api_version=api_version, clock=clock)
 
 

@@ -74,7 +74,7 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     previous = _previous(options, world)
     if options.output is not None:
         check_writable(options.output)
-    reading = read_source(options.source, world, options.now)
+    reading = read_source(options.source, world)
     if previous is not None and not _same_vcenter(previous, reading, options, world):
         previous = None
     problem = _problem(request, reading, options)
@@ -131,7 +131,7 @@ def _plan(
     previous: Plan | None,
 ) -> Plan:
     import vplacer
-    from vplacer.constraints.judge import check
+    from vplacer.constraints.judge import check, check_vm_today
     from vplacer.constraints.state import State
     from vplacer.inventory.snapshot import inventory_fingerprint
     from vplacer.plan.build import build_plan
@@ -145,7 +145,12 @@ def _plan(
         fingerprint=inventory_fingerprint(reading.inventory),
         request_document=request.data,
         overlays=_overlay_refs(reading),
-        violations_before=check(State(problem, ())),
+        violations_before=[
+            violation
+            for demand in problem.request.demands
+            if demand.vm is not None
+            for violation in check_vm_today(problem, demand)
+        ],
         violations_after=check(State(problem, solution.placements)),
         drift=() if previous is None else drift(previous, reading.inventory),
     )

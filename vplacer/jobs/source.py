@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from vplacer.vsphere.credentials import Credentials
     from vplacer.vsphere.session import ConnectOptions
 
+WORKERS = 8
+"""Hosts that are asked at a time."""
 _SHOWN_GAPS = 12
 
 
@@ -33,7 +34,8 @@ class SourceOptions:
     """Where the inventory comes from. Exactly one of ``vcenter``, ``file``, ``lab``, ``cassette`` is set.
 
     ``file``, ``lab`` and ``cassette`` are paths or names of examples. ``overlays``: a folder, None = the
-    usual places. ``record``: a file that the session is recorded into.
+    usual places. ``record``: a file that the session is recorded into. ``measure_homes``: ask the hosts
+    on which NUMA nodes running VMs are now.
     """
 
     vcenter: str | None = None
@@ -49,6 +51,7 @@ class SourceOptions:
     overlays: Path | None = None
     allow_incomplete: bool = False
     record: Path | None = None
+    measure_homes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,12 @@ class Reading:
     overlay_origins: tuple[str, ...]
 
 
-def read_source(options: SourceOptions, world: World, now: datetime | None = None) -> Reading:
-    """Read the inventory and its overlays.
+def read_source(options: SourceOptions, world: World) -> Reading:
+    """Read the inventory and its overlays. It is stamped with the time of the vCenter's own clock.
 
     Args:
         options: which source.
         world: the outside.
-        now: stamp the reading with this time; None = the vCenter's own.
 
     Raises:
         InventoryIncomplete: part of it could not be read, and that was not allowed.
@@ -75,7 +77,7 @@ def read_source(options: SourceOptions, world: World, now: datetime | None = Non
     if options.record is not None:
         check_writable(options.record)
     try:
-        reading = _read(options, world, now)
+        reading = _read(options, world)
     finally:
         world.progress.finish()
     if options.record is not None and reading.overlays:
@@ -108,7 +110,7 @@ def _gap_text(gap: Gap, names: Mapping[str, str]) -> str:
     return "  ".join(part for part in (who, gap.path, f"{gap.kind}: {gap.reason}") if part)
 
 
-def _read(options: SourceOptions, world: World, now: datetime | None) -> Reading:
+def _read(options: SourceOptions, world: World) -> Reading:
     if options.file is not None:
         path = file_or_fixture("sites", options.file)
         site = load_site(path)
@@ -116,13 +118,13 @@ def _read(options: SourceOptions, world: World, now: datetime | None) -> Reading
     if options.lab is not None:
         path = file_or_fixture("sites", options.lab)
         site = load_site(path)
-        return _with_overlays(options, world, _from_lab(site, options, world, now), site.overlays, path)
+        return _with_overlays(options, world, _from_lab(site, options, world), site.overlays, path)
     if options.cassette is not None:
         path = file_or_fixture("cassettes", options.cassette)
-        return _with_overlays(options, world, _from_cassette(path, world, now), (), path)
+        return _with_overlays(options, world, _from_cassette(path, options, world), (), path)
     if options.vcenter is None:
         raise InternalError("no source was chosen")
-    return _with_overlays(options, world, _from_vcenter(options.vcenter, options, world, now), (), None)
+    return _with_overlays(options, world, _from_vcenter(options.vcenter, options, world), (), None)
 
 
 def load_site(path: Path) -> Site:
@@ -139,7 +141,7 @@ def _with_overlays(
     return Reading(inventory, found.items, found.origins)
 
 
-def _from_vcenter(text: str, options: SourceOptions, world: World, now: datetime | None) -> Inventory:
+def _from_vcenter(text: str, options: SourceOptions, world: World) -> Inventory:
     from vplacer.vsphere.address import Address, proxy_for
     from vplacer.vsphere.credentials import CredentialOptions, Sources, resolve
     from vplacer.vsphere.session import ConnectOptions
@@ -168,56 +170,62 @@ def _from_vcenter(text: str, options: SourceOptions, world: World, now: datetime
         insecure=options.insecure,
         proxy=proxy_for(address, world.environ),
     )
-    return _collect_recorded(connect, credentials, options.record, world, now)
+    return _collect_recorded(connect, credentials, options, world)
 
 
-def _from_lab(site: Site, options: SourceOptions, world: World, now: datetime | None) -> Inventory:
+def _from_lab(site: Site, options: SourceOptions, world: World) -> Inventory:
     from vplacer.jobs.lab import lab_server
     from vplacer.vsphere.address import Address
     from vplacer.vsphere.credentials import Credentials
     from vplacer.vsphere.secret import Secret
     from vplacer.vsphere.session import ConnectOptions
 
-    with lab_server(site, now) as server:
+    with lab_server(site) as server:
         credentials = Credentials(server.username, Secret(server.password), "the lab", "the lab")
         connect = ConnectOptions(address=Address.parse(server.url), ca_file=server.ca_file)
-        return _collect_recorded(connect, credentials, options.record, world, now)
+        return _collect_recorded(connect, credentials, options, world)
 
 
-def _from_cassette(path: Path, world: World, now: datetime | None) -> Inventory:
+def _from_cassette(path: Path, options: SourceOptions, world: World) -> Inventory:
     from vplacer.vsphere.cassettes import replaying
     from vplacer.vsphere.session import ConnectOptions
 
     with replaying(path) as recorded:
         connect = ConnectOptions(address=recorded.address, api_version=recorded.api_version)
-        return _collect(connect, recorded.credentials, world, now, single_thread=True)
+        return _collect(connect, recorded.credentials, options, world, workers=1)
 
 
 def _collect_recorded(
     connect: ConnectOptions,
     credentials: Credentials,
-    record: Path | None,
+    options: SourceOptions,
     world: World,
-    now: datetime | None,
 ) -> Inventory:
     from vplacer.vsphere.cassettes import recording
 
-    tape: AbstractContextManager[None] = nullcontext() if record is None else recording(record, credentials)
+    tape: AbstractContextManager[None] = (
+        nullcontext() if options.record is None else recording(options.record, credentials)
+    )
     with tape:
-        return _collect(connect, credentials, world, now, single_thread=record is not None)
+        # Recording is not safe in several threads.
+        workers = 1 if options.record is not None else WORKERS
+        return _collect(connect, credentials, options, world, workers=workers)
 
 
 def _collect(
     connect: ConnectOptions,
     credentials: Credentials,
+    options: SourceOptions,
     world: World,
-    now: datetime | None,
     *,
-    single_thread: bool,
+    workers: int,
 ) -> Inventory:
+    from vplacer.vsphere.collector import CollectOptions, collect
     from vplacer.vsphere.session import Session
 
+    wanted = CollectOptions(
+        workers=workers,
+        measure_homes=options.measure_homes,
+    )
     with Session.connect(connect, credentials) as session:
-        from vplacer.vsphere.collector import collect
-
-        return collect(session, now)
+        return collect(session, wanted, world.progress.step)

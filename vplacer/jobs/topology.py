@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from vplacer.errors import AmbiguousObjectError, UnknownObjectError
 from vplacer.inventory.host import Host
 from vplacer.inventory.vcenter import Inventory
-from vplacer.jobs.source import Reading, SourceOptions, read_source
+from vplacer.jobs.fixtures import file_or_fixture
+from vplacer.jobs.source import SourceOptions, load_site, read_source
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
@@ -48,9 +49,14 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
     return TopologyResult(describe_host(host, topology, vms), host_graph(host, topology, vms))
 
 
-def host_names(reading: Reading) -> list[str]:
-    """Return the names of all hosts, sorted."""
-    return sorted(host.name for host in reading.inventory.hosts)
+def hosts_in_file(text: str) -> list[str]:
+    """Return the names of the hosts in a snapshot, an inventory YAML or an example site, sorted.
+
+    Raises:
+        VplacerError: the file cannot be used.
+    """
+    site = load_site(file_or_fixture("sites", text))
+    return sorted(host.name for host in site.inventory.hosts)
 
 
 def find_host(inventory: Inventory, name: str) -> Host:

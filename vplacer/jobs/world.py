@@ -11,8 +11,8 @@ from typing import Protocol, TextIO
 class Progress(Protocol):
     """Told how far long work is. Calls may come from several threads."""
 
-    def step(self, title: str, done: int, total: int) -> None:
-        """Report ``done`` of ``total`` parts of the work named ``title``; total 0 = not known."""
+    def step(self, title: str, done: int, total: int | None) -> None:
+        """Report ``done`` of ``total`` parts of the work named ``title``; total None = not known."""
 
     def finish(self) -> None:
         """Take the display away."""
@@ -21,7 +21,7 @@ class Progress(Protocol):
 class NoProgress:
     """Shows nothing."""
 
-    def step(self, title: str, done: int, total: int) -> None:
+    def step(self, title: str, done: int, total: int | None) -> None:
         """Do nothing."""
 
     def finish(self) -> None:
