@@ -10,7 +10,7 @@ from vplacer.inventory.cluster import Cluster, HaAdmission, ResourcePool, VmHost
 from vplacer.inventory.host import ConnectionState, Host
 from vplacer.lab.soap.store import Held, Lazy
 from vplacer.lab.soap.views.host import Seen
-from vplacer.lab.soap.views.world import ComputeUnit, World
+from vplacer.lab.soap.views.world import ComputeUnit, World, api_name
 from vplacer.lab.soap.wire.typetable import Ref
 
 _MHZ = 1_000_000
@@ -24,7 +24,7 @@ def unit_object(world: World, unit: ComputeUnit, folder: Ref) -> Seen:
     datastores = dict.fromkeys(moid for host in unit.hosts for moid in host.datastores)
     networks = dict.fromkeys(moid for host in unit.hosts for moid in host.networks)
     props: dict[str, Held] = {
-        "name": unit.name,
+        "name": api_name(unit.name),
         "parent": folder,
         "overallStatus": "green",
         "configStatus": "green",
@@ -174,7 +174,7 @@ def pool_object(world: World, pool: ResourcePool) -> Seen:
     return Seen(
         world.ref(pool.moid),
         {
-            "name": pool.name,
+            "name": api_name(pool.name),
             "parent": owner if pool.parent is None else world.ref(pool.parent),
             "owner": owner,
             "overallStatus": "green",
@@ -238,5 +238,5 @@ def _pool_summary(world: World, pool: ResourcePool) -> Any:
     if runtime is None:
         return None
     return vim.ResourcePool.Summary(
-        name=pool.name, config=_pool_config(world, pool), runtime=runtime, configuredMemoryMB=0
+        name=api_name(pool.name), config=_pool_config(world, pool), runtime=runtime, configuredMemoryMB=0
     )

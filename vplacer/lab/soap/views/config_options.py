@@ -162,7 +162,10 @@ def _pci_controller(limits: HardwareLimits) -> Any:
 
 
 def _passthrough(limits: HardwareLimits) -> Any:
-    kinds: list[Any] = [_OPTION.DeviceBackingOption(type=_backing("DeviceBackingInfo"))]
+    auto = vim.option.BoolOption(supported=False, defaultValue=False)
+    kinds: list[Any] = [
+        _OPTION.DeviceBackingOption(type=_backing("DeviceBackingInfo"), autoDetectAvailable=auto)
+    ]
     if limits.max_vgpus is not None:
         kinds.append(
             _OPTION.VmiopBackingOption(
@@ -172,7 +175,9 @@ def _passthrough(limits: HardwareLimits) -> Any:
             )
         )
     if limits.version >= _FIRST_DYNAMIC:
-        kinds.append(_OPTION.DynamicBackingOption(type=_backing("DynamicBackingInfo")))
+        kinds.append(
+            _OPTION.DynamicBackingOption(type=_backing("DynamicBackingInfo"), autoDetectAvailable=auto)
+        )
     if limits.version >= _FIRST_DVX:
         kinds.append(_OPTION.DvxBackingOption(type=_backing("DvxBackingInfo")))
     return _OPTION(

@@ -10,7 +10,7 @@ from pyVmomi import vim
 
 from vplacer.inventory.vm import Vm
 from vplacer.lab.soap.views.host import Seen
-from vplacer.lab.soap.views.world import World
+from vplacer.lab.soap.views.world import World, api_name
 from vplacer.lab.soap.wire.typetable import Ref
 
 _VM_ROOT = "vm"
@@ -29,7 +29,7 @@ class _Folder:
         return Seen(
             self.ref,
             {
-                "name": self.name,
+                "name": api_name(self.name),
                 "parent": self.parent,
                 "childType": self.child_types,
                 "childEntity": self.children,
@@ -85,7 +85,7 @@ class Folders:
             yield Seen(
                 vim.Datacenter(moid),
                 {
-                    "name": name,
+                    "name": api_name(name),
                     "parent": self.root,
                     "vmFolder": self._vm[moid, _VM_ROOT].ref,
                     "hostFolder": self._host[moid].ref,

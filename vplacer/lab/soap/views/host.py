@@ -11,7 +11,7 @@ from pyVmomi import vim
 from vplacer.inventory.host import ConnectionState, Host, HostCapability, HostPower
 from vplacer.lab.soap.store import Answer, Held, Lazy
 from vplacer.lab.soap.views import host_config, host_hardware, host_offers
-from vplacer.lab.soap.views.world import World
+from vplacer.lab.soap.views.world import World, api_name
 from vplacer.lab.soap.wire.typetable import Ref
 
 _MHZ = 1_000_000
@@ -34,7 +34,7 @@ def host_objects(world: World, host: Host) -> Iterator[Seen]:
     yield Seen(
         world.ref(host.moid),
         {
-            "name": host.name,
+            "name": api_name(host.name),
             "parent": unit.ref,
             "overallStatus": healthy,
             "configStatus": healthy,
@@ -142,7 +142,7 @@ def summary(world: World, host: Host) -> Any:
         hardware=_hardware_summary(host),
         runtime=runtime(host),
         config=vim.host.Summary.ConfigSummary(
-            name=host.name,
+            name=api_name(host.name),
             port=443,
             product=host_config.product(host),
             vmotionEnabled=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,8 @@ from vplacer.inventory.host import ConnectionState, DeviceBinding, Host, Passthr
 from vplacer.inventory.pci import PciAddress
 from vplacer.lab.soap.views.world import World
 from vplacer.lab.soap.wire.typetable import share
+
+_MIB = 1024 * 1024
 
 
 def product(host: Host) -> Any:
@@ -160,24 +163,36 @@ def _binding(world: World, binding: DeviceBinding) -> Any:
 
 
 def system_resources(host: Host) -> Any:
-    """Return ``HostSystemResourceInfo``: what the host keeps for itself, in MiB; None = not known."""
+    """Return ``HostSystemResourceInfo``: the tree of what the host keeps for itself; None = not known.
+
+    Memory in MiB. VMs live below ``host/user``.
+    """
     if host.system_memory_mib is None:
         return None
-    allocation = vim.ResourceAllocationInfo(
-        reservation=host.system_memory_mib,
-        expandableReservation=True,
-        limit=-1,
-        shares=vim.SharesInfo(level="normal", shares=1000),
+    memory_mib = (host.memory_bytes or 0) // _MIB
+    return _resource_group(
+        "host",
+        memory_mib,
+        [_resource_group("host/system", host.system_memory_mib), _resource_group("host/user", 0)],
     )
-    cpu = vim.ResourceAllocationInfo(
-        reservation=0,
-        expandableReservation=True,
-        limit=-1,
-        shares=vim.SharesInfo(level="normal", shares=1000),
-    )
+
+
+def _resource_group(key: str, reservation_mib: int, children: Sequence[Any] = ()) -> Any:
     return vim.host.SystemResourceInfo(
-        key="host/system",
-        config=vim.ResourceConfigSpec(cpuAllocation=cpu, memoryAllocation=allocation),
+        key=key,
+        config=vim.ResourceConfigSpec(
+            cpuAllocation=_allocation(0), memoryAllocation=_allocation(reservation_mib)
+        ),
+        child=list(children),
+    )
+
+
+def _allocation(reservation: int) -> Any:
+    return vim.ResourceAllocationInfo(
+        reservation=reservation,
+        expandableReservation=True,
+        limit=-1,
+        shares=vim.SharesInfo(level="normal", shares=1000),
     )
 
 

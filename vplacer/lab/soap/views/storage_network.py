@@ -9,7 +9,7 @@ from pyVmomi import vim
 from vplacer.inventory.cluster import Datastore, Network
 from vplacer.lab.soap.store import Held
 from vplacer.lab.soap.views.host import Seen
-from vplacer.lab.soap.views.world import PORTGROUP_PREFIX, World
+from vplacer.lab.soap.views.world import PORTGROUP_PREFIX, World, api_name
 from vplacer.lab.soap.wire.typetable import Ref
 
 _CAPACITY_BYTES = 64 << 40
@@ -23,7 +23,7 @@ def datastore_object(world: World, datastore: Datastore, folder: Ref) -> Seen:
     if accessible is not None:
         summary = vim.Datastore.Summary(
             datastore=ref,
-            name=datastore.name,
+            name=api_name(datastore.name),
             url=f"ds:///vmfs/volumes/{datastore.moid}/",
             capacity=_CAPACITY_BYTES,
             freeSpace=_CAPACITY_BYTES // 2,
@@ -47,7 +47,7 @@ def datastore_object(world: World, datastore: Datastore, folder: Ref) -> Seen:
     return Seen(
         ref,
         {
-            "name": datastore.name,
+            "name": api_name(datastore.name),
             "parent": folder,
             "overallStatus": "green",
             "configStatus": "green",
@@ -62,11 +62,13 @@ def network_object(world: World, network: Network, folder: Ref) -> Seen:
     """Return a network or a distributed port group, told by its id."""
     ref = world.ref(network.moid)
     props: dict[str, Held] = {
-        "name": network.name,
+        "name": api_name(network.name),
         "parent": folder,
         "overallStatus": "green",
         "configStatus": "green",
-        "summary": vim.Network.Summary(network=ref, name=network.name, accessible=True, ipPoolName=""),
+        "summary": vim.Network.Summary(
+            network=ref, name=api_name(network.name), accessible=True, ipPoolName=""
+        ),
         "host": world.refs(host.moid for host in world.hosts_of_network.get(network.moid, [])),
         "vm": world.vms_of_network.get(network.moid, []),
     }
@@ -79,7 +81,7 @@ def _portgroup_config(network: Network) -> Any:
     kind = vim.dvs.DistributedVirtualPortgroup
     return kind.ConfigInfo(
         key=network.moid,
-        name=network.name,
+        name=api_name(network.name),
         numPorts=8,
         type="earlyBinding",
         policy=kind.PortgroupPolicy(),

@@ -12,7 +12,7 @@ from vplacer.inventory.vm import Ownership, Vm, VmPower
 from vplacer.lab.soap.store import Lazy
 from vplacer.lab.soap.views import vm_devices
 from vplacer.lab.soap.views.host import Seen
-from vplacer.lab.soap.views.world import World
+from vplacer.lab.soap.views.world import World, api_name
 from vplacer.lab.soap.wire import typetable
 from vplacer.lab.soap.wire.typetable import Ref
 
@@ -27,7 +27,7 @@ def vm_objects(world: World, vm: Vm, folder: Ref) -> Iterator[Seen]:
     yield Seen(
         world.ref(vm.moid),
         {
-            "name": vm.name,
+            "name": api_name(vm.name),
             "parent": folder,
             "overallStatus": "green",
             "configStatus": "green",
@@ -53,7 +53,7 @@ def config(world: World, vm: Vm) -> Any:
     info = vim.vm.ConfigInfo(
         changeVersion=vm.change_version or "",
         modified=_time(world),
-        name=vm.name,
+        name=api_name(vm.name),
         guestFullName=vm.guest_id or "",
         version=_version(vm),
         uuid=_bios_uuid(vm),
@@ -139,7 +139,7 @@ def summary(world: World, vm: Vm) -> Any:
         runtime=runtime(world, vm),
         guest=vim.vm.Summary.GuestSummary(guestId=vm.guest_id, toolsStatus=_tools(vm)),
         config=vim.vm.Summary.ConfigSummary(
-            name=vm.name,
+            name=api_name(vm.name),
             template=vm.template,
             vmPathName=_vmx(world, vm),
             memorySizeMB=vm.memory_mib,

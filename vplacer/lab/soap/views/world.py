@@ -215,6 +215,11 @@ def _network_ref(moid: str) -> Any:
     return cls(moid)
 
 
+def api_name(name: str) -> str:
+    """Return a name as the API gives it: percent sign and both slashes escaped (ManagedEntity.name)."""
+    return name.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
+
+
 def signed8(value: int) -> int:
     """Give an unsigned number the sign of an xsd:byte, as servers send it (govmomi #246)."""
     return value - 0x100 if value > 0x7F else value
