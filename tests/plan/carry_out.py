@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vplacer.inventory.vcenter import Inventory
-from vplacer.inventory.vm import DynamicBacking, StaticBacking, Vm, VmDevice, VmDeviceGroup, VmPower, VnumaConfig
+from vplacer.inventory.vm import (
+    DynamicBacking,
+    StaticBacking,
+    Vm,
+    VmDevice,
+    VmDeviceGroup,
+    VmPower,
+    VnumaConfig,
+)
 from vplacer.plan.changes import (
     Action,
     Change,
@@ -38,9 +46,7 @@ class World:
 
     def result(self) -> Inventory:
         """Return the inventory as it is now; made VMs keep their demand id as moid."""
-        return replace(
-            self.inventory, vms=tuple(self.vms.values()), clusters=tuple(self.clusters.values())
-        )
+        return replace(self.inventory, vms=tuple(self.vms.values()), clusters=tuple(self.clusters.values()))
 
     def carry_out(self, plan: Plan) -> None:
         """Make all steps in the plan's order, holding each to its dependencies, preconditions and checks."""

@@ -1,7 +1,7 @@
 """Reads the cases of tests/cases/plan: a site, demands and a solution by name, and what the plan must be.
 
 A file has ``site`` (inventory YAML) and ``cases``, each with ``demands`` (fields of `Demand`, memory in
-GiB) and ``placements`` (host and cards by name). A case may override parts of the site's VMs (``vms``:
+GiB) and ``placements`` (host and cards by name); ``apart``: lists of VMs of rules. A case may override parts of the site's VMs (``vms``:
 fields of the site's VM lines by name) and of its clusters (``clusters``).
 """
 
@@ -27,6 +27,7 @@ from vplacer.plan.build import build_plan
 from vplacer.plan.model import Plan
 from vplacer.request.demand import (
     AffinityMode,
+    Apart,
     BoundBy,
     Demand,
     GpuAsk,
@@ -112,7 +113,7 @@ def _case(case_id: str, site: dict[str, Any], data: dict[str, Any]) -> Case:
     demands = tuple(_demand(loaded.inventory, item) for item in data["demands"])
     request = ResolvedRequest(
         demands,
-        Rules(),
+        Rules(apart=tuple(_apart(loaded.inventory, names) for names in data.get("apart", ()))),
         RequestOptions(partial=data.get("partial", False)),
         tuple(LeftAlone("vm-0", *item) for item in data.get("left_alone", ())),
         tuple(data.get("notes", ())),
@@ -179,10 +180,16 @@ def _demand(inventory: Inventory, item: dict[str, Any]) -> Demand:
     )
 
 
+def _apart(inventory: Inventory, names: list[str]) -> Apart:
+    return Apart("apart", tuple(_id(inventory, name) for name in names))
+
+
 def _gpu(ask: dict[str, Any]) -> GpuAsk:
     ask = dict(ask)
     policy = Policy(ask.pop("policy", "preferred"))
-    return GpuAsk(ask.pop("count", 1), interconnect=Level(ask.pop("interconnect", "any")), policy=policy, **ask)
+    return GpuAsk(
+        ask.pop("count", 1), interconnect=Level(ask.pop("interconnect", "any")), policy=policy, **ask
+    )
 
 
 def _nic(ask: dict[str, Any]) -> NicAsk:
@@ -228,7 +235,9 @@ def _assignment(topology: HostTopology, item: dict[str, Any]) -> DeviceAssignmen
     address = cards[card] if isinstance(card, int) else PciAddress.parse(card)
     bound_by = BoundBy(item.get("by", "platform"))
     index = item.get("index", 0)
-    return DeviceAssignment(item.get("ask", kind), index, address, bound_by, item.get("label"), item.get("group"))
+    return DeviceAssignment(
+        item.get("ask", kind), index, address, bound_by, item.get("label"), item.get("group")
+    )
 
 
 def _reasons(inventory: Inventory, hosts: dict[str, str], item: dict[str, Any]) -> DemandReasons:

@@ -11,13 +11,16 @@ them then goes switched off.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 
-from vplacer.constraints.holdings import vm_holdings
+from vplacer.constraints.holdings import devices_of_host, vm_holdings
+from vplacer.constraints.matching import gpu_matches, nic_matches
 from vplacer.constraints.state import State
-from vplacer.constraints.steering import possible_cards
+from vplacer.constraints.steering import ask_of, possible_cards
 from vplacer.constraints.supply import (
     ZERO,
     Amount,
@@ -26,7 +29,6 @@ from vplacer.constraints.supply import (
     consumer_of_demand,
     consumer_of_vm,
     host_supply,
-    total,
 )
 from vplacer.errors import InternalError
 from vplacer.inventory.moids import moid_order
@@ -35,7 +37,7 @@ from vplacer.inventory.vm import StaticBacking
 from vplacer.plan.changes import Action, Reconfigure
 from vplacer.plan.draft import Draft
 from vplacer.plan.model import Step, StepKind
-from vplacer.request.demand import BoundBy
+from vplacer.request.demand import BoundBy, NicAsk
 
 _LEAVE = frozenset({StepKind.POWER_OFF, StepKind.MIGRATE})
 _COME = frozenset({StepKind.POWER_ON, StepKind.MIGRATE})
@@ -120,11 +122,17 @@ def _host_edges(state: State, moid: str, jobs: tuple[Job, ...], edges: dict[str,
                 continue
             leave = other.first(_LEAVE)
             cards = _cards_of(state, job) & _cards_today(state, other)
-            if leave is not None and (cards or tight):
+            if leave is not None and (cards or tight or _apart(state, job, other)):
                 _draw(edges, come, leave)
             if cards:
                 _static_edges(job, other, come, leave, cards, edges)
     _tier_edges(state, coming, edges)
+
+
+def _apart(state: State, job: Job, other: Job) -> bool:
+    """Whether a rule may forbid two VMs on one host, even for a moment."""
+    pair = {job.id, other.id}
+    return any(rule.required and pair <= set(rule.vms) for rule in state.problem.request.rules.apart)
 
 
 def _draw(edges: dict[str, set[str]], step: Step, before: Step) -> None:
@@ -172,8 +180,26 @@ def _tier_edges(state: State, coming: list[Job], edges: dict[str, set[str]]) -> 
             first = other.first(frozenset({StepKind.POWER_ON}))
             if first is None or theirs is None or theirs >= mine:
                 continue
-            if _cards_of(state, job) & _cards_of(state, other):
+            if _reach(state, job) & _cards_of(state, other):
                 _draw(edges, start, first)
+
+
+def _reach(state: State, job: Job) -> frozenset[PciAddress]:
+    """The cards vSphere could give a VM if it started before all others: every one that matches."""
+    draft = job.draft
+    found: set[PciAddress] = set()
+    for item in draft.placement.devices:
+        ask = ask_of(draft.demand, item)
+        for card in devices_of_host(state.problem, draft.host.moid):
+            if isinstance(ask, NicAsk):
+                fits = nic_matches(card, ask)
+            else:
+                fits = ask is not None and gpu_matches(draft.host, card, ask)
+            if item.bound_by is BoundBy.LABEL:
+                fits = fits and card.label == item.label
+            if fits and item.bound_by is not BoundBy.STATIC:
+                found.add(card.address)
+    return frozenset(found)
 
 
 def _tier(job: Job) -> int | None:
@@ -203,52 +229,54 @@ def _cards_today(state: State, job: Job) -> frozenset[PciAddress]:
 
 
 def _room_is_short(state: State, moid: str, leaving: list[Job], coming: list[Job]) -> bool:
-    """Whether the VMs that come would not fit beside all that run on the host today.
+    """Whether the VMs that come might not fit beside all that run on the host today.
 
-    A VM that comes back to the host it is on counts only with what it takes more. VMs that float may
-    be on any node.
+    A VM that comes back to the host it is on counts with the more of what it takes before and after. VMs
+    that float may be on any node.
     """
     problem = state.problem
     host = problem.inventory.host_by_moid[moid]
     options = problem.request.options
     if not leaving or not coming:
         return False
-    today = {
+    before = {
         vm.moid: consumer
         for vm in problem.inventory.vms_by_host.get(moid, ())
         if (consumer := consumer_of_vm(vm, host, options)) is not None
     }
-    back = {job.draft.today.moid for job in coming if not job.draft.is_new}
-    others = [consumer for vm, consumer in today.items() if vm not in back]
-    arrivals = [
-        consumer
-        for job in coming
-        if (consumer := consumer_of_demand(job.draft.demand, job.draft.placement.nodes, host, options))
-        is not None
-    ]
+    after = {}
+    for job in coming:
+        nodes = job.draft.placement.nodes
+        consumer = consumer_of_demand(job.draft.demand, nodes, host, options)
+        if consumer is not None:
+            after[job.id if job.draft.is_new else job.draft.today.moid] = consumer
     supply = host_supply(host, options)
-    if not total(item.whole for item in (*others, *arrivals)).fits(supply.total):
+    if not _most(before, after, attrgetter("whole")).fits(supply.total):
         return True
-    every = [*others, *arrivals, *(today[vm] for vm in sorted(back & set(today), key=moid_order))]
     return any(
-        not _on_node(node.id, every).fits(node.amount)
+        not _most(before, after, partial(_on_node, node=node.id)).fits(node.amount)
         for node in supply.nodes
-        if any(_is_on(node.id, item) for item in arrivals if item.seat is Seat.BOUND)
+        if any(item.seat is Seat.BOUND and node.id in item.nodes for item in after.values())
     )
 
 
-def _is_on(node: int, consumer: Consumer) -> bool:
-    return not consumer.nodes or node in consumer.nodes
+def _most(
+    before: Mapping[str, Consumer], after: Mapping[str, Consumer], amount: Callable[[Consumer], Amount]
+) -> Amount:
+    """Add up the more of what each VM takes before and after."""
+    found = ZERO
+    for vm in sorted(before.keys() | after.keys(), key=moid_order):
+        one = amount(before[vm]) if vm in before else ZERO
+        other = amount(after[vm]) if vm in after else ZERO
+        found = found + Amount(max(one.millicores, other.millicores), max(one.memory_mib, other.memory_mib))
+    return found
 
 
-def _on_node(node: int, consumers: Iterable[Consumer]) -> Amount:
-    """The most that may be on a node: bound parts, and of each floating VM what can gather there."""
-    amount = ZERO
-    for item in consumers:
-        if not _is_on(node, item):
-            continue
-        amount = amount + (item.part if item.seat is Seat.BOUND else item.whole)
-    return amount
+def _on_node(consumer: Consumer, node: int) -> Amount:
+    """The most of a VM that may be on a node: its bound part, or all of one that floats there."""
+    if consumer.nodes and node not in consumer.nodes:
+        return ZERO
+    return consumer.part if consumer.seat is Seat.BOUND else consumer.whole
 
 
 def _circle(jobs: tuple[Job, ...]) -> tuple[str, ...]:

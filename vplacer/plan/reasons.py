@@ -11,6 +11,7 @@ from vplacer.constraints.steering import possible_cards
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice
+from vplacer.inventory.nic_models import NIC_MODELS
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import (
     Backing,
@@ -196,7 +197,10 @@ def _what(ask: GpuAsk | NicAsk, host: Host, devices: Sequence[PlannedDevice]) ->
 def card_name(card: PciDevice) -> str:
     """Return the model of a card as people call it, else what the host calls it."""
     model = gpu_by_ids(card.ids)
-    return model.name if model is not None else card.device_name or str(card.ids)
+    if model is not None:
+        return model.name
+    nics = (nic.name for nic in NIC_MODELS if (nic.vendor, nic.device) == (card.ids.vendor, card.ids.device))
+    return next(nics, card.device_name or str(card.ids))
 
 
 def _pair_word(topology: HostTopology, cards: Sequence[tuple[PciAddress, ...]]) -> str | None:

@@ -72,7 +72,9 @@ def wanted_shape(demand: Demand, placement: Placement, host: Host, today: Vm) ->
     try:
         return vnuma_shape(demand.cpus, nodes, current, limit)
     except ValueError as error:
-        raise InternalError("a placement gives a VM a vNUMA shape it cannot have", obj=demand.name) from error
+        raise InternalError(
+            "a placement gives a VM a vNUMA shape it cannot have", obj=demand.name, why=str(error)
+        ) from error
 
 
 def wanted_settings(demand: Demand, placement: Placement, host: Host, today: Vm, *, is_new: bool) -> Settings:
