@@ -37,6 +37,7 @@ class Cell:
 def build_cells(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> tuple[Cell, ...]:
     """Group cards into cells, ordered by their lowest address. vGPU cards are cells of their own."""
     group_of = _nvlink_group(cards, topology)
+    owner_of = {a: number for number, group in enumerate(topology.ownership_groups) for a in group}
     found: dict[object, list[AssignableDevice]] = defaultdict(list)
     for card in cards:
         place = topology.device(card.address)
@@ -55,6 +56,7 @@ def build_cells(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> 
             card.rdma,
             None if place is None else (place.switches, place.root),
             group_of.get(card.address, card.address),
+            owner_of.get(card.address),
             card.address if card.vgpu else None,
         )
         found[key].append(card)

@@ -101,7 +101,10 @@ class ExactModel:
         return {key: q for key in keys if (q := quantity_of(variables, key)) is not None}
 
     def _add_rows(self) -> None:
-        auxiliaries = {name: self.model.new_bool_var(name) for name in self.instance.rows.auxiliaries}
+        auxiliaries = {
+            name: self.model.new_int_var(0, most, name)
+            for name, most in self.instance.rows.auxiliaries.items()
+        }
         for row in self.instance.rows.rows:
             terms: list[Any] = [weight * auxiliaries[name] for name, weight in row.auxiliary.items()]
             fixed = held_part(row, self.held, self.instance)

@@ -98,6 +98,7 @@ class HostEncoder:
         self._platform: list[Expr] = []
         self._scarce: list[tuple[tuple[int, ...], Expr]] = []
         self._pools: set[tuple[int, ...]] = set()
+        self._keepers: dict[int, Expr] = {}
 
     def encode(self) -> HostVars:
         """Add variables and constraints; return the variables."""
@@ -172,10 +173,16 @@ class HostEncoder:
         for active in self.state.actives:
             cls = self.classes[active.class_index]
             keep = self._bool(f"keep{cls.index}")
-            if cls.stay is not None:
+            if cls.stay is not None and cls.gang is not None:
+                # It stays placed, or stays as it is without its gang.
+                self.vars.stays[cls.index] = self._bool(f"stay{cls.index}")
+                self.vars.as_is[cls.index] = keep - self.vars.stays[cls.index]
+                self.model.add(self.vars.as_is[cls.index] >= 0)
+            elif cls.stay is not None:
                 self.vars.stays[cls.index] = keep
             else:
                 self.vars.as_is[cls.index] = keep
+            self._keepers[cls.index] = keep
             if active.consumer is not None:
                 self._consume(active.consumer, keep)
             self._hold(active, keep)
@@ -219,6 +226,7 @@ class HostEncoder:
             self._leave(cells, keep)
         for pool in sorted(self._pools):
             self._leave_in_pool(pool)
+        self._owners()
 
     def _leave(self, cells: tuple[int, ...], count: Expr) -> None:
         """Leave ``count`` cards of some cells to holders nobody can name the card of."""
@@ -226,6 +234,28 @@ class HostEncoder:
         size = sum(self.state.cells[cell].size for cell in cells)
         if used:
             self.model.add(sum(used) <= size - count)
+
+    def _owners(self) -> None:
+        """Devices that are reset together go to one VM at most."""
+        for group in self.state.topology.ownership_groups:
+            cells = {c.index for c in self.state.cells if not set(c.addresses).isdisjoint(group)}
+            free = sum(self.state.cells[index].size for index in cells)
+            takers = [
+                count
+                for listed in self.vars.chosen.values()
+                for option, count in listed
+                if any(cell in cells for use in option.uses for cell, _ in use.cells)
+            ]
+            if not takers or len(group) < 2:
+                continue
+            held = free < sum(1 for a in group if self.state.topology.device(a) is not None)
+            keepers = [
+                self._keepers[active.class_index]
+                for active in self.state.actives
+                if any(holding.address in group for holding in active.holdings)
+            ]
+            # A card of the group that is not free is held by a VM that is not touched.
+            self.model.add(sum(takers) + sum(keepers) <= (0 if held else 1))
 
     def _leave_in_pool(self, pool: tuple[int, ...]) -> None:
         """Leave enough cards of a label, or of all that match, whichever those holders hold."""
@@ -468,6 +498,9 @@ def quantity_of(variables: HostVars, key: Key) -> Expr | None:
     kind, name = key
     if kind == "seats":
         return variables.seats.get(int(name))
+    if kind == "new":
+        counts = [count for _, count in variables.chosen.get(int(name), [])]
+        return sum(counts) if counts else None
     if kind == "as_is":
         return variables.as_is.get(int(name))
     return variables.uses_rule.get(str(name))

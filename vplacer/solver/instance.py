@@ -16,7 +16,7 @@ from vplacer.solver.host_model import HostLimit, HostTask
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.levels import Level, levels_for
 from vplacer.solver.options import Option, OptionList, list_options
-from vplacer.solver.rows import RowSet, gangs, merge, placement, together
+from vplacer.solver.rows import RowSet, gangs, ha, headroom, merge, placement, pools, together
 from vplacer.solver.score import placement_points
 
 
@@ -54,8 +54,11 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
         today: placements of today of existing VMs that already meet their demand.
         order: objective levels.
     """
+    ruled = _ruled(problem)
     settled_ids = {
-        demand.id for demand in problem.request.demands if demand.id in today and not demand.may_move
+        demand.id
+        for demand in problem.request.demands
+        if demand.id in today and not demand.may_move and demand.id not in ruled
     }
     classes = build_classes(problem, dict(today), settled_ids)
     active_of: dict[str, list[tuple[int, Vm]]] = defaultdict(list)
@@ -80,11 +83,15 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
         complete = complete and whole
         if options or state.actives:
             tasks.append(_task(problem, classes, state, options, standing))
+    hosts = tuple(task.state.host.moid for task in tasks)
     rows = merge(
         [
             placement.build(classes),
             together.build(tuple(rule.name for rule in problem.request.rules.together if rule.required)),
-            gangs.build(problem.request.rules.gangs, classes, tuple(t.state.host.moid for t in tasks)),
+            gangs.build(problem.request.rules.gangs, classes, hosts),
+            pools.build(problem, classes, hosts),
+            ha.build(problem, classes, hosts),
+            headroom.build(problem, classes, hosts),
         ]
     )
     return Instance(
@@ -97,6 +104,15 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
         rejections=rejections,
         complete=complete,
     )
+
+
+def _ruled(problem: Problem) -> set[str]:
+    """Demands that a rule ties to others: they are placed together with them, never beforehand."""
+    rules = problem.request.rules
+    ties = [rule.vms for rule in rules.apart]
+    ties += [rule.vms for rule in rules.together]
+    ties += [gang.vms for gang in rules.gangs]
+    return {vm for vms in ties for vm in vms}
 
 
 def _options_on(
@@ -131,6 +147,10 @@ def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None
         evidence = item.rejects(problem, demand, host)
         if evidence is not None:
             return Rejection(item.id, evidence)
+    cluster = problem.inventory.cluster_by_moid.get(host.cluster or "")
+    admission = cluster.admission if cluster is not None and cluster.ha_enabled else None
+    if admission is not None and host.moid in admission.dedicated:
+        return Rejection("ha-admission", "the host is dedicated to HA failover")
     for rule in problem.request.rules.together:
         if not rule.required or demand.id not in rule.vms:
             continue

@@ -64,8 +64,8 @@ class Relaxation:
         self.target_rows = {name: self.solver.Constraint(value, infinity) for name, value in targets.items()}
         self.objective = self.solver.Objective()
         self.objective.SetMaximization()
-        for name in rows.auxiliaries:
-            variable = self.solver.NumVar(0, 1, name)
+        for name, most in rows.auxiliaries.items():
+            variable = self.solver.NumVar(0, most, name)
             for row in rows.rows:
                 if row.auxiliary.get(name):
                     self.row_rows[row.name].SetCoefficient(variable, row.auxiliary[name])
@@ -95,12 +95,29 @@ class Relaxation:
             if (dual > 0 and row.high is None) or (dual < 0 and row.low is None):
                 dual = 0
             rows[row.name] = dual
+        self._settle(rows)
         levels = {
             name: min(0, round(constraint.dual_value() * SCALE))
             for name, constraint in self.target_rows.items()
         }
         kinds = tuple(round(constraint.dual_value() * SCALE) for constraint in self.kind_rows)
         return Duals(rows, levels, kinds)
+
+    def _worth(self, auxiliary: str, rows: Mapping[str, int]) -> int:
+        return -sum(rows[row.name] * row.auxiliary.get(auxiliary, 0) for row in self.rows.rows)
+
+    def _settle(self, rows: dict[str, int]) -> None:
+        """Take rounding off duals that make a large auxiliary look worth something: it is not.
+
+        Any duals of the right sign give a bound; these give one that is not spoilt by rounding.
+        """
+        for name, most in self.rows.auxiliaries.items():
+            if most <= 1:
+                continue
+            for row in self.rows.rows:
+                worth = self._worth(name, rows)
+                if worth > 0 and row.auxiliary.get(name, 0) < 0 and rows[row.name] > 0:
+                    rows[row.name] -= min(rows[row.name], -(-worth // -row.auxiliary[name]))
 
     def constant(self, duals: Duals) -> int:
         """The part of the Lagrangian value that no column changes, times SCALE."""
@@ -111,9 +128,8 @@ class Relaxation:
                 value += dual * row.high
             elif dual < 0 and row.low is not None:
                 value += dual * row.low
-        for name in self.rows.auxiliaries:
-            worth = -sum(duals.rows[row.name] * row.auxiliary.get(name, 0) for row in self.rows.rows)
-            value += max(0, worth)
+        for name, most in self.rows.auxiliaries.items():
+            value += max(0, self._worth(name, duals.rows)) * most
         return value + sum(duals.levels[name] * target for name, target in self.targets.items())
 
 
@@ -174,8 +190,8 @@ def solve_integral(
         for name, constraint in fixed.items():
             constraint.SetCoefficient(variable, -surplus[index].get(name, 0))
         objective.SetCoefficient(variable, -surplus[index].get(level, 0))
-    for name in rows.auxiliaries:
-        variable = solver.IntVar(0, 1, name)
+    for name, most in rows.auxiliaries.items():
+        variable = solver.IntVar(0, most, name)
         for row in rows.rows:
             if row.auxiliary.get(name):
                 bounds[row.name].SetCoefficient(variable, row.auxiliary[name])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from vplacer.constraints.matching import group_type, serves
-from vplacer.constraints.supply import demand_parts
+from vplacer.constraints.supply import demand_parts, threads_per_core
 from vplacer.constraints.vgpu import profile_shape
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk, Policy
@@ -123,11 +123,14 @@ def _has_labelled_ask(demand: Demand) -> bool:
 
 
 def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | OptionList:
+    parts = demand_parts(demand, state.host)
+    if demand.cpus % parts:
+        evidence = f"{demand.cpus} vCPUs do not divide evenly over {parts} vNUMA nodes"
+        return OptionList((), constraint="vnuma", evidence=evidence)
     if not fixes_nodes(demand):
         return [()]
     if not state.node_ids:
         return OptionList((), constraint="numa-unknown", evidence="the host does not describe its NUMA nodes")
-    parts = demand_parts(demand, state.host)
     if parts > len(state.node_ids):
         return OptionList(
             (),
@@ -136,7 +139,15 @@ def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | Opti
             f"{max(node.core_count for node in state.host.numa_nodes)} cores; "
             f"the host has {len(state.node_ids)}",
         )
-    with_cores = [node.id for node in state.host.numa_nodes if node.core_count > 0]
+    threads = threads_per_core(state.host) if demand.prefer_ht else 1
+    with_cores = [
+        node.id
+        for node in state.host.numa_nodes
+        if node.core_count > 0 and node.core_count * threads >= demand.cpus // parts
+    ]
+    if len(with_cores) < parts:
+        evidence = f"{demand.cpus // parts} vCPUs a node are more than {parts} of its nodes have cores"
+        return OptionList((), constraint="vnuma", evidence=evidence)
     return [tuple(nodes) for nodes in combinations(with_cores, parts)]
 
 

@@ -37,14 +37,13 @@ def solve(
         InternalError: the placement found breaks a constraint: a defect, never shown as a plan.
         Undecided: a limit was reached before any placement was found.
     """
-    from vplacer.constraints.judge import check
+    from vplacer.constraints.judge import check, placements_today
     from vplacer.solver.columns import solve_columns
     from vplacer.solver.exact import size_of, solve_exact
     from vplacer.solver.explain import explain
     from vplacer.solver.score import measure
-    from vplacer.solver.today import meets_today
 
-    today = meets_today(problem)
+    today = placements_today(problem)
     instance = build_instance(problem, today, options.levels)
     work = options.work if options.work is not None else default_work(instance)
     if size_of(instance) <= EXACT_SIZE:

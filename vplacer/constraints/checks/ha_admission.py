@@ -54,20 +54,21 @@ def _dedicated(state: State, admission: HaAdmission) -> Iterable[Violation]:
 
 def _reservations(state: State, cluster: Cluster, admission: HaAdmission) -> Iterable[Violation]:
     problem = state.problem
-    cpu_room, memory_room, how = _room(problem, cluster, admission)
-    before = problem.derive(_reserved_today).get(cluster.moid, (0, 0))
+    cpu_room, memory_room, how = room(problem, cluster, admission)
+    before = problem.derive(reserved_today).get(cluster.moid, (0, 0))
     after = state.derive(_reserved).get(cluster.moid, (0, 0))
-    for what, used, old, room, sure in (
+    for what, used, old, limit, sure in (
         ("MHz of CPU", after[0], before[0], cpu_room, Confidence.LIKELY),
         ("MiB of memory", after[1], before[1], memory_room, Confidence.PROVED),
     ):
-        if used > room and used > old:
-            text = f"cluster {cluster.name}: {used} {what} reserved, {room} allowed ({how})"
-            numbers = (("reserved", used), ("allowed", room))
+        if used > limit and used > old:
+            text = f"cluster {cluster.name}: {used} {what} reserved, {limit} allowed ({how})"
+            numbers = (("reserved", used), ("allowed", limit))
             yield Violation(ID, cluster.moid, text, sure, numbers=numbers)
 
 
-def _room(problem: Problem, cluster: Cluster, admission: HaAdmission) -> tuple[int, int, str]:
+def room(problem: Problem, cluster: Cluster, admission: HaAdmission) -> tuple[int, int, str]:
+    """Return the MHz and MiB that may be reserved in a cluster, and by which rule."""
     hosts = [host for host in problem.inventory.hosts if host.cluster == cluster.moid and _counts(host)]
     cpu = sorted(((host.core_count or 0) * (host.cpu_hz or 0) // 1_000_000 for host in hosts), reverse=True)
     memory = sorted((_memory(problem, host) for host in hosts), reverse=True)
@@ -96,13 +97,15 @@ def _memory(problem: Problem, host: Host) -> int:
     return max(whole, supply_of(problem, host.moid).total.memory_mib)
 
 
-def _vm_reserved(vm: Vm) -> _Reserved:
+def vm_reserved(vm: Vm) -> _Reserved:
+    """Return the MHz and MiB a running VM has reserved."""
     full = holds_devices(vm) or vm.memory_locked_to_max
     memory = vm.memory_mib if full else (vm.memory_reservation_mib or 0)
     return max(_LEAST_MHZ, vm.cpu_reservation_mhz or 0), memory + (vm.overhead_mib or 0)
 
 
-def _demand_reserved(demand: Demand, vm: Vm | None, host: Host) -> _Reserved:
+def demand_reserved(demand: Demand, vm: Vm | None, host: Host) -> _Reserved:
+    """Return the MHz and MiB a demand reserves when placed on a host."""
     memory = demand.memory_mib if demand.memory_reserved else 0
     if not demand.memory_reserved and vm is not None:
         memory = min(vm.memory_reservation_mib or 0, demand.memory_mib)
@@ -112,23 +115,24 @@ def _demand_reserved(demand: Demand, vm: Vm | None, host: Host) -> _Reserved:
     return max(_LEAST_MHZ, cpu), memory + demand.overhead_mib
 
 
-def _reserved_today(problem: Problem) -> dict[str, _Reserved]:
+def reserved_today(problem: Problem) -> dict[str, _Reserved]:
+    """Return what running VMs have reserved today, by cluster."""
     return _by_cluster(
-        problem, ((vm.host or "", _vm_reserved(vm)) for vm in problem.inventory.vms if vm.is_on)
+        problem, ((vm.host or "", vm_reserved(vm)) for vm in problem.inventory.vms if vm.is_on)
     )
 
 
 def _reserved(state: State) -> dict[str, _Reserved]:
     problem = state.problem
     entries = [
-        (host, _vm_reserved(vm)) for host, vms in state.standing_by_host.items() for vm in vms if vm.is_on
+        (host, vm_reserved(vm)) for host, vms in state.standing_by_host.items() for vm in vms if vm.is_on
     ]
     for placement in state.placements:
         demand = problem.demand_by_id[placement.demand]
         if not placement.stays and demand.power_on:
             vm = problem.inventory.vm_by_moid.get(demand.vm or "")
             host = problem.inventory.host_by_moid[placement.host]
-            entries.append((placement.host, _demand_reserved(demand, vm, host)))
+            entries.append((placement.host, demand_reserved(demand, vm, host)))
     return _by_cluster(problem, entries)
 
 

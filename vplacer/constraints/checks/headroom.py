@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from vplacer.constraints.costs import SOFTER_RULE
-from vplacer.constraints.holdings import PASSTHROUGH, VGPU, devices_of_host, vm_holdings
+from vplacer.constraints.holdings import PASSTHROUGH, VGPU, AssignableDevice, devices_of_host, vm_holdings
 from vplacer.constraints.loads import load_of, load_today, supply_of
 from vplacer.constraints.registry import Check, Relaxation
 from vplacer.constraints.state import Problem, State, Violation
@@ -17,6 +17,11 @@ from vplacer.inventory.host import ConnectionState, Host, HostPower
 from vplacer.request.demand import Demand, GpuAsk
 
 ID = "headroom"
+
+CORES = "millicores"
+MEMORY = "MiB of memory"
+GPUS = " GPUs"
+"""Names of the resources; the model stands before the last."""
 
 
 def check(state: State) -> Iterable[Violation]:
@@ -35,7 +40,7 @@ def check(state: State) -> Iterable[Violation]:
         if cluster.moid not in touched:
             continue
         hosts = [host for host in inventory.hosts if host.cluster == cluster.moid]
-        usable = [host for host in hosts if _counts(host)]
+        usable = [host for host in hosts if counts(host)]
         for what, used, before, rooms in _resources(state, hosts, usable):
             room = sum(sorted(rooms, reverse=True)[lost:])
             if used > room and used > before:
@@ -47,12 +52,21 @@ def check(state: State) -> Iterable[Violation]:
                 yield Violation(ID, cluster.moid, text, numbers=numbers)
 
 
-def _counts(host: Host) -> bool:
+def counts(host: Host) -> bool:
+    """Whether a host's resources can be counted on."""
     return (
         host.connection is ConnectionState.CONNECTED
         and host.power in (HostPower.ON, HostPower.STANDBY)
         and not host.in_maintenance
     )
+
+
+def resources_today(
+    problem: Problem, hosts: list[Host], usable: list[Host]
+) -> Iterable[tuple[str, int, list[int]]]:
+    """Yield each resource of some hosts: its name, what is taken today, and what each host has."""
+    for what, _, before, rooms in _resources(State(problem, ()), hosts, usable):
+        yield what, before, rooms
 
 
 def _resources(
@@ -64,13 +78,13 @@ def _resources(
     old = [load_today(problem, host.moid).whole for host in hosts]
     supplies = [supply_of(problem, host.moid).total for host in usable]
     yield (
-        "millicores",
+        CORES,
         sum(load.millicores for load in now),
         sum(load.millicores for load in old),
         [supply.millicores for supply in supplies],
     )
     yield (
-        "MiB of memory",
+        MEMORY,
         sum(load.memory_mib for load in now),
         sum(load.memory_mib for load in old),
         [supply.memory_mib for supply in supplies],
@@ -80,19 +94,29 @@ def _resources(
     for host in hosts:
         used.update(_gpus_used(state, host))
         before.update(_whole(problem.derive(_gpus_today, host.moid)))
-    for model in sorted(used):
+    offered = {
+        _model(device)
+        for host in hosts
+        for device in devices_of_host(problem, host.moid)
+        if device.kind == "gpu"
+    }
+    for model in sorted(used.keys() | offered):
         rooms = [
             sum(
                 1
                 for device in devices_of_host(problem, host.moid)
-                if device.kind == "gpu" and device.model == model and device.unusable is None
+                if device.kind == "gpu" and _model(device) == model and device.unusable is None
             )
             for host in usable
         ]
-        yield f"{model} GPUs", used[model], before[model], rooms
+        yield f"{model}{GPUS}", used[model], before[model], rooms
 
 
 _Shares = Mapping[str, Fraction]
+
+
+def _model(device: AssignableDevice) -> str:
+    return device.model or "unknown"
 
 
 def _whole(shares: _Shares) -> Counter[str]:
@@ -116,7 +140,7 @@ def _held(problem: Problem, moid: str, vms: Iterable[str]) -> dict[str, Fraction
             if device is None or device.kind != "gpu" or holding.kind not in (PASSTHROUGH, VGPU):
                 continue
             share = Fraction(1) if holding.kind == PASSTHROUGH else _share(host, holding.profile)
-            found[device.model] = found.get(device.model, Fraction(0)) + share
+            found[_model(device)] = found.get(_model(device), Fraction(0)) + share
     return found
 
 
@@ -138,7 +162,7 @@ def _gpus_used(state: State, host: Host) -> Counter[str]:
             if device is None or device.kind != "gpu" or not isinstance(ask, GpuAsk):
                 continue
             share = _share(host, ask.profile) if ask.profile is not None else Fraction(1)
-            found[device.model] = found.get(device.model, Fraction(0)) + share
+            found[_model(device)] = found.get(_model(device), Fraction(0)) + share
     return _whole(found)
 
 

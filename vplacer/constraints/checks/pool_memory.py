@@ -32,10 +32,10 @@ def check(state: State) -> Iterable[Violation]:
         vm = inventory.vm_by_moid.get(demand.vm or "")
         target = pool_of(state.problem, demand, placement)
         if target is not None:
-            net[target.moid] += _needs(demand, vm)
+            net[target.moid] += vm_needs(demand, vm)
             first.setdefault(target.moid, demand.id)
         if vm is not None and vm.is_on and vm.pool is not None:
-            net[vm.pool] -= _holds(vm)
+            net[vm.pool] -= vm_holds(vm)
     for pool, need in _flows(state.problem, net):
         room = pool.memory_unreserved_mib
         if need > 0 and room is not None and need > room:
@@ -55,7 +55,8 @@ def pool_of(problem: Problem, demand: Demand, placement: Placement) -> ResourceP
     return next((p for p in inventory.pools if p.owner == cluster and p.parent is None), None)
 
 
-def _needs(demand: Demand, vm: Vm | None) -> int:
+def vm_needs(demand: Demand, vm: Vm | None) -> int:
+    """Return the MiB a placed demand reserves."""
     if not demand.power_on:
         return 0
     reserved = demand.memory_mib if demand.memory_reserved else 0
@@ -64,7 +65,8 @@ def _needs(demand: Demand, vm: Vm | None) -> int:
     return reserved + demand.overhead_mib
 
 
-def _holds(vm: Vm) -> int:
+def vm_holds(vm: Vm) -> int:
+    """Return the MiB a running VM has reserved."""
     full = holds_devices(vm) or vm.memory_locked_to_max
     reserved = vm.memory_mib if full else (vm.memory_reservation_mib or 0)
     return reserved + (vm.overhead_mib or 0)

@@ -6,11 +6,12 @@ column generation writes them over its columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Key = tuple[str, int | str]
-"""A quantity of one host: ("seats", class), ("as_is", class), ("rule", name)."""
+"""A quantity of one host: ("seats", class), of those ("new", class) are not VMs that stay;
+("as_is", class); ("rule", name)."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,15 @@ class Row:
 
 @dataclass(frozen=True)
 class RowSet:
-    """Rows and their 0-1 auxiliaries."""
+    """Rows and their integer auxiliaries, each from 0 to its limit."""
 
     rows: tuple[Row, ...]
-    auxiliaries: tuple[str, ...] = ()
+    auxiliaries: Mapping[str, int] = field(default_factory=dict)
 
 
 def merge(sets: list[RowSet]) -> RowSet:
     """Join row sets."""
     return RowSet(
         tuple(row for item in sets for row in item.rows),
-        tuple(name for item in sets for name in item.auxiliaries),
+        {name: most for item in sets for name, most in item.auxiliaries.items()},
     )
-
-
-RowBuilder = Callable[..., RowSet]

@@ -40,4 +40,4 @@ def build(gangs: tuple[Gang, ...], classes: tuple[DemandClass, ...], hosts: tupl
                 rows.append(Row(f"gang:{gang.name}:outside:{cls.index}", None, 0, at=outside))
         if len(names) > 1:
             rows.append(Row(f"gang:{gang.name}:one", None, 1, auxiliary=dict.fromkeys(names.values(), 1)))
-    return RowSet(tuple(rows), tuple(auxiliaries))
+    return RowSet(tuple(rows), dict.fromkeys(auxiliaries, 1))
