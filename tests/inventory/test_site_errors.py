@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.conftest import REPO
 from tests.inventory.data import cases
-from vplacer.errors import FileFormatError, NewerFormatError
+from vplacer.errors import FileFormatError, NewerFormatError, RequestError
+from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.yaml_marks import parse_document
 
@@ -124,3 +130,58 @@ def test_yaml_that_harms_is_refused(text: str, told: str) -> None:
         parse_document(text, "x.yaml")
     assert told in str(caught.value)
     assert caught.value.line is not None
+
+
+BASES = [
+    parse_document((REPO / "fixtures" / "sites" / f"{name}.yaml").read_text(), name).data
+    for name in ("a30pairs", "nvswitch")
+]
+WORDS = st.sampled_from(
+    ["", "gpu0", "esx01", "A30", "unknown", "0000:3b:00.0", "{n}", "*", "parent", "é", "a/b"]
+)
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 300),
+    st.sampled_from([2**31, 2**70, 0.5, 1e300]),
+    WORDS,
+    st.lists(WORDS, max_size=2),
+    st.dictionaries(WORDS, WORDS, max_size=2),
+)
+
+
+def _spots(data: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(data, dict):
+        inner: list[tuple[Any, Any]] = list(data.items())
+    elif isinstance(data, list):
+        inner = list(enumerate(data))
+    else:
+        return [at]
+    return [at, *(spot for key, value in inner for spot in _spots(value, (*at, key)))]
+
+
+@settings(max_examples=250)
+@given(st.data())
+def test_whatever_is_changed_loads_or_is_refused(data: st.DataObject) -> None:
+    """A changed value, a missing one, a doubled line: never anything but a site or an error of ours."""
+    document = deepcopy(data.draw(st.sampled_from(BASES)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from(_spots(document)[1:]))
+        parent = document
+        for part in way:
+            parent = parent[part]
+        change = data.draw(st.sampled_from(["replace", "remove", "double"]))
+        if change == "replace":
+            parent[last] = data.draw(VALUES)
+        elif change == "remove":
+            del parent[last]
+        elif isinstance(parent, list):
+            parent.append(deepcopy(parent[last]))
+    try:
+        loaded = load_site_text(json.dumps(document), "lab.yaml")
+    except RequestError as error:
+        refusal = str(error)
+    else:
+        assert isinstance(loaded, Site)
+        return
+    assert refusal.startswith("lab.yaml")

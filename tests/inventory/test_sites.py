@@ -310,6 +310,50 @@ def test_virtual_functions_do_not_add_cards() -> None:
     assert set(functions) <= set(host.numa_nodes[0].devices)
 
 
+def test_ports_are_functions_of_one_card() -> None:
+    host = host_of("devices: [{nic: CX6-DX, node: 1, ports: 2, vfs: 3}]")
+    nics = [d for d in physical_devices(host) if device_kind(d) is DeviceKind.NIC]
+    assert [nic.address.function for nic in nics] == [0, 1]
+    assert len({nic.parent_bridge for nic in nics}) == 1
+    assert [nic.device for nic in host.pnics] == ["vmnic0", "vmnic1"]
+    functions = virtual_functions(host)
+    assert Counter(functions.values()) == {nics[0].address: 3, nics[1].address: 3}
+    assert_sound_tree(host)
+
+
+def test_devices_behind_one_bridge_go_together() -> None:
+    host = host_of(
+        """
+devices:
+  - {gpu: A30, node: 0, address: "0000:3b:00.0", dependent: parent}
+  - {storage: nvme, node: 0, address: "0000:3b:01.0", dependent: parent, passthrough: active}
+  - {nic: X710, node: 0, dependent: gpu0}
+"""
+    )
+    gpu, disk = (host.device(PciAddress.parse(text)) for text in ("0000:3b:00.0", "0000:3b:01.0"))
+    assert gpu is not None
+    assert disk is not None
+    assert gpu.parent_bridge == disk.parent_bridge is not None
+    assert gpu.passthrough is not None
+    assert disk.passthrough is not None
+    assert gpu.passthrough.dependent == disk.passthrough.dependent == gpu.parent_bridge
+    nic = next(d for d in host.pci_devices if device_kind(d) is DeviceKind.NIC)
+    assert nic.passthrough is not None
+    assert nic.passthrough.dependent == gpu.address
+
+
+def test_some_gpus_of_a_vgpu_host_may_be_passed_through() -> None:
+    host = host_of(
+        "{devices: [{gpu: A30, node: 0, passthrough: active}, {gpu: A30, node: 0}],"
+        " vgpu: {profiles: [grid_a30-6c]}}"
+    )
+    graphics = [d.graphics for d in host.pci_devices if d.graphics]
+    assert [(item.type, item.mode) for item in graphics] == [
+        ("direct", GpuMode.NONE),
+        ("sharedDirect", GpuMode.SAME_SIZE),
+    ]
+
+
 @pytest.mark.parametrize(
     ("state", "flags"),
     [

@@ -42,8 +42,8 @@ class OverlayHome:
 class Overlay:
     """All that one source says about one host.
 
-    ``host_uuid`` is the hardware uuid; ``created`` ISO 8601 UTC; ``source`` how it was learnt
-    ("nvidia-smi topo -m", "hwloc", "human: ...").
+    ``host`` is the host's name, ``host_uuid`` its hardware uuid; ``created`` ISO 8601 UTC; ``source`` how
+    it was learnt ("nvidia-smi topo -m", "hwloc", "human: ...").
     """
 
     host: str

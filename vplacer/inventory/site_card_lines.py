@@ -19,21 +19,40 @@ _KINDS: Final = ("gpu", "nic", "nvswitch", "storage", "pci")
 
 @dataclass
 class Card:
-    """One card of a host kind while its tree is built."""
+    """One card, or one port of a network card, while the tree of a host kind is built.
+
+    Cards of one ``slot`` share a port of the bridge above. ``function`` is the port's number.
+    """
 
     name: str
     kind: str
     pointer: Pointer
     raw: dict[str, Any]
-    ids: PciIds
-    class_id: int
-    vendor_name: str
-    device_name: str
+    what: _Identity
     node: int | None
-    gpu: GpuModel | None = None
-    nic: NicModel | None = None
+    slot: str
+    function: int = 0
     address: PciAddress | None = None
     parent: PciAddress | None = None
+
+    @property
+    def gpu(self) -> GpuModel | None:
+        """Its model, of a GPU."""
+        return self.what.gpu
+
+    @property
+    def nic(self) -> NicModel | None:
+        """Its model, of a network card."""
+        return self.what.nic
+
+    @property
+    def given_address(self) -> PciAddress | None:
+        """The address the file gives."""
+        text = self.raw.get("address")
+        if text is None:
+            return None
+        base = PciAddress.parse(str(text))
+        return PciAddress(base.segment, base.bus, base.device, base.function + self.function)
 
     @property
     def placed(self) -> PciAddress:
@@ -66,13 +85,35 @@ def expand_lines(document: Document, pointer: Pointer, raw: list[dict[str, Any]]
         count = int(line.get("count", 1))
         if count > 1 and "address" in line:
             raise document.error((*place, "address"), "one address cannot serve several devices")
+        what = _identity(document, place, line, kind)
+        node = _card_node(document, place, line, nodes)
+        ports = _ports(document, place, line)
         for number in range(count):
-            name = _card_name(line, kind, counters, number, count)
-            if name in seen:
-                raise document.error((*place, "name"), f"two devices are called '{name}'")
-            seen.add(name)
-            cards.append(_card(document, place, line, kind, name, nodes))
+            slot = _slot(line, f"{index}/{number}")
+            for port in range(ports):
+                name = _card_name(line, kind, counters, number * ports + port, count * ports)
+                if name in seen:
+                    raise document.error((*place, "name"), f"two devices are called '{name}'")
+                seen.add(name)
+                cards.append(Card(name, kind, place, line, what, node, slot, port))
     return cards
+
+
+def _ports(document: Document, place: Pointer, line: dict[str, Any]) -> int:
+    ports = int(line.get("ports", 1))
+    if ports > 1 and "nic" not in line:
+        raise document.error((*place, "ports"), "only a network card has ports")
+    if "address" in line and PciAddress.parse(str(line["address"])).function + ports > 8:
+        raise document.error((*place, "ports"), "a device has at most eight functions")
+    return ports
+
+
+def _slot(line: dict[str, Any], default: str) -> str:
+    """Return what tells slots apart: the bus where the file gives it, so that functions of a card meet."""
+    if "address" not in line:
+        return default
+    address = PciAddress.parse(str(line["address"]))
+    return f"bus {address.segment:04x}:{address.bus:02x}"
 
 
 def _card_name(line: dict[str, Any], kind: str, counters: dict[str, int], number: int, count: int) -> str:
@@ -82,70 +123,46 @@ def _card_name(line: dict[str, Any], kind: str, counters: dict[str, int], number
     return f"{kind}{counters[kind] - 1}"
 
 
-def _card(document: Document, place: Pointer, line: dict[str, Any], kind: str, name: str, nodes: int) -> Card:
-    node = _card_node(document, place, line, nodes)
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """What a line says a device is."""
+
+    ids: PciIds
+    class_id: int
+    vendor_name: str
+    device_name: str
+    gpu: GpuModel | None = None
+    nic: NicModel | None = None
+
+
+def _identity(document: Document, place: Pointer, line: dict[str, Any], kind: str) -> _Identity:
     if kind == "gpu":
         gpu = find_gpu(document, (*place, "gpu"), str(line["gpu"]))
-        return Card(
-            name,
-            kind,
-            place,
-            line,
-            gpu.ids,
-            gpu.class_id,
-            gpu.vendor_name,
-            gpu.device_name,
-            node,
-            gpu=gpu,
-        )
+        return _Identity(gpu.ids, gpu.class_id, gpu.vendor_name, gpu.device_name, gpu=gpu)
     if kind == "nic":
         nic = find_nic(document, (*place, "nic"), str(line["nic"]))
-        return Card(
-            name,
-            kind,
-            place,
-            line,
-            nic.ids,
-            nic.class_id,
-            nic.vendor_name,
-            nic.device_name,
-            node,
-            nic=nic,
-        )
+        return _Identity(nic.ids, nic.class_id, nic.vendor_name, nic.device_name, nic=nic)
     if kind == "nvswitch":
         model = _NVSWITCHES.get(str(line["nvswitch"]).upper())
         if model is None:
             raise document.error(
                 (*place, "nvswitch"), f"no such NVSwitch: {', '.join(_NVSWITCHES)} are known"
             )
-        return Card(name, kind, place, line, model[0], 0x0680, "NVIDIA Corporation", model[1], node)
+        return _Identity(model[0], 0x0680, "NVIDIA Corporation", model[1])
     if kind == "storage":
         if line["storage"] != "nvme":
             raise document.error((*place, "storage"), "no such storage controller: nvme is known")
-        return Card(
-            name,
-            kind,
-            place,
-            line,
-            PciIds(0x144D, 0xA824),
-            0x0108,
-            "Samsung Electronics Co Ltd",
-            "NVMe SSD Controller PM173X",
-            node,
-        )
+        return _NVME
     other = line["pci"]
-    parts = [int(part, 16) for part in str(other["ids"]).split(":")]
-    return Card(
-        name,
-        kind,
-        place,
-        line,
-        PciIds(*parts),
-        int(other["class"]),
-        str(other.get("vendor_name", "")),
-        str(other.get("device_name", "")),
-        node,
+    ids = PciIds(*(int(part, 16) for part in str(other["ids"]).split(":")))
+    return _Identity(
+        ids, int(other["class"]), str(other.get("vendor_name", "")), str(other.get("device_name", ""))
     )
+
+
+_NVME: Final = _Identity(
+    PciIds(0x144D, 0xA824), 0x0108, "Samsung Electronics Co Ltd", "NVMe SSD Controller PM173X"
+)
 
 
 def _card_node(document: Document, place: Pointer, line: dict[str, Any], nodes: int) -> int | None:

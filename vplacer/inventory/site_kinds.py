@@ -205,7 +205,7 @@ def _with_graphics(device: PciDevice, tree: PciTree, vgpu: dict[str, Any] | None
     card = next((card for card in tree.cards if card.address == device.address and card.gpu), None)
     if card is None or card.gpu is None:
         return device
-    if vgpu is None:
+    if vgpu is None or (device.passthrough is not None and device.passthrough.active):
         kind, mode = str(card.raw.get("graphics", "direct")), GpuMode.NONE
     else:
         kind = str(card.raw.get("graphics", "sharedDirect"))

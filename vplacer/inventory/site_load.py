@@ -185,7 +185,6 @@ class _SiteBuilder:
             pools=self.pools,
             datastores=self.datastores,
             networks=self.networks,
-            datacenters=self.datacenters,
             uses=self.uses,
         )
         maker = VmMaker(self.document, world, self.moids)

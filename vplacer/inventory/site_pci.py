@@ -77,19 +77,20 @@ class _Bridge:
     """A switch while the tree is built."""
 
     children: dict[str, _Bridge] = field(default_factory=dict)
-    cards: list[Card] = field(default_factory=list)
+    slots: dict[str, list[Card]] = field(default_factory=dict)
 
 
 @dataclass
 class _Top:
-    """What hangs on one root port: a switch, or one card."""
+    """What hangs on one root port: a switch, or the cards of one slot. ``root`` None = not named."""
 
-    root: str
+    name: str
     segment: int
     node: int
-    bridge: _Bridge | None
-    card: Card | None
     pointer: Pointer
+    root: str | None = None
+    bridge: _Bridge | None = None
+    cards: list[Card] = field(default_factory=list)
 
 
 class _TreeBuilder:
@@ -103,16 +104,15 @@ class _TreeBuilder:
         self.vgpu = vgpu
         self.devices: dict[PciAddress, PciDevice] = {}
         self.next_bus: dict[tuple[int, int], int] = {}
-        self.fixed = {
-            PciAddress.parse(str(card.raw["address"])).bus_key for card in cards if "address" in card.raw
-        }
+        self.fixed = {card.given_address.bus_key for card in cards if card.given_address}
         self.node_devices: dict[int, list[PciAddress]] = {}
 
     def build(self) -> PciTree:
         self._onboard()
         roots: dict[tuple[str, int], list[_Top]] = {}
         for top in self._tops():
-            roots.setdefault((top.root, top.segment), []).append(top)
+            root = f"root {top.root}" if top.root is not None else top.name
+            roots.setdefault((root, top.segment), []).append(top)
         for tops in roots.values():
             self._root(tops)
         self._finish_cards()
@@ -143,46 +143,54 @@ class _TreeBuilder:
         """Group the cards by what hangs on a root port, in the order of the file."""
         tops: dict[str, _Top] = {}
         for card in self.cards:
-            node = card.node
-            if node is None:
-                node = int(card.raw.get("overlay_node", 0))
-            segment = int(card.raw.get("segment", 0))
-            key = f"switch {card.path[0]}" if card.path else f"card {card.name}"
-            root = f"root {card.raw['root']}" if "root" in card.raw else key
-            top = tops.get(key)
+            name = f"switch '{card.path[0]}'" if card.path else f"slot {card.slot}"
+            top = tops.get(name)
             if top is None:
-                bridge = _Bridge() if card.path else None
-                top = _Top(root, segment, node, bridge, None if card.path else card, card.pointer)
-                tops[key] = top
-            if card.path:
-                self._same_place(card, top, node, segment)
-                if "root" in card.raw and top.root == key:
-                    top.root = root
-                bridge = top.bridge
-                assert bridge is not None
-                for name in card.path[1:]:
-                    bridge = bridge.children.setdefault(name, _Bridge())
-                bridge.cards.append(card)
+                top = tops[name] = self._new_top(card, name)
+            else:
+                self._same_place(card, top)
+            if top.bridge is None:
+                top.cards.append(card)
+                continue
+            bridge = top.bridge
+            for part in card.path[1:]:
+                bridge = bridge.children.setdefault(part, _Bridge())
+            bridge.slots.setdefault(card.slot, []).append(card)
         return list(tops.values())
 
-    def _same_place(self, card: Card, top: _Top, node: int, segment: int) -> None:
-        if top.segment != segment:
+    def _new_top(self, card: Card, name: str) -> _Top:
+        node = card.node if card.node is not None else int(card.raw.get("overlay_node", 0))
+        segment = self._segment(card)
+        bridge = _Bridge() if card.path else None
+        return _Top(name, segment or 0, node, card.pointer, card.raw.get("root"), bridge)
+
+    def _segment(self, card: Card) -> int | None:
+        """Return the segment a card says, in its address or apart; None = it says none."""
+        given = card.given_address
+        if given is not None:
+            return given.segment
+        return int(card.raw["segment"]) if "segment" in card.raw else None
+
+    def _same_place(self, card: Card, top: _Top) -> None:
+        segment, root = self._segment(card), card.raw.get("root")
+        if segment is not None and segment != top.segment:
+            raise self.document.error(card.pointer, f"{top.name} is already in segment {top.segment:04x}")
+        if card.node is not None and card.node != top.node:
             raise self.document.error(
-                (*card.pointer, "segment"),
-                f"switch '{card.path[0]}' is already in segment {top.segment}",
+                (*card.pointer, "node"), f"{top.name} already hangs on node {top.node}, not {card.node}"
             )
-        if card.node is not None and top.node != node:
+        if root is not None and top.root is not None and root != top.root:
             raise self.document.error(
-                (*card.pointer, "node"),
-                f"switch '{card.path[0]}' already hangs on node {top.node}, not {node}",
+                (*card.pointer, "root"), f"{top.name} is already on root bus {top.root}"
             )
+        top.root = top.root if root is None else root
 
     def _root(self, tops: list[_Top]) -> None:
         first = tops[0]
         for top in tops[1:]:
             if top.node != first.node:
                 raise self.document.error(
-                    (*top.pointer, "root"), f"root bus '{top.root[5:]}' already hangs on node {first.node}"
+                    (*top.pointer, "root"), f"root bus '{top.root}' already hangs on node {first.node}"
                 )
         root_bus = self._take_bus(first)
         for index, top in enumerate(tops):
@@ -192,17 +200,17 @@ class _TreeBuilder:
             self._put(port, *_ROOT_PORTS[self.cpu_vendor], 0x0604, None)
             if top.bridge is not None:
                 self._switch(top, top.bridge, port)
-            elif top.card is not None:
-                self._place(top, top.card, port)
+            else:
+                self._place(top, top.cards, port)
 
     def _switch(self, top: _Top, bridge: _Bridge, above: PciAddress) -> None:
         upstream = PciAddress(top.segment, self._take_bus(top), 0, 0)
         self._put(upstream, *_SWITCH, 0x0604, above)
         inner = self._take_bus(top)
         slot = 0
-        for card in bridge.cards:
+        for cards in bridge.slots.values():
             port = self._switch_port(top, inner, slot, upstream)
-            self._place(top, card, port)
+            self._place(top, cards, port)
             slot += 1
         for child in bridge.children.values():
             port = self._switch_port(top, inner, slot, upstream)
@@ -216,12 +224,14 @@ class _TreeBuilder:
         self._put(port, *_SWITCH, 0x0604, upstream)
         return port
 
-    def _place(self, top: _Top, card: Card, parent: PciAddress) -> None:
-        card.parent = parent
-        if "address" in card.raw:
-            card.address = PciAddress.parse(str(card.raw["address"]))
-        else:
-            card.address = PciAddress(top.segment, self._take_bus(top), 0, 0)
+    def _place(self, top: _Top, cards: list[Card], parent: PciAddress) -> None:
+        bus = None
+        for card in cards:
+            card.parent = parent
+            card.address = card.given_address
+            if card.address is None:
+                bus = self._take_bus(top) if bus is None else bus
+                card.address = PciAddress(top.segment, bus, 0, card.function)
 
     def _take_bus(self, top: _Top) -> int:
         """Return the next free bus of the node's part of the segment."""
@@ -249,10 +259,10 @@ class _TreeBuilder:
             passthrough = self._passthrough(card, names)
             self._put(
                 address,
-                card.ids,
-                card.vendor_name,
-                card.device_name,
-                card.class_id,
+                card.what.ids,
+                card.what.vendor_name,
+                card.what.device_name,
+                card.what.class_id,
                 card.parent,
                 passthrough=passthrough,
                 sriov=_sriov(card),
@@ -265,14 +275,7 @@ class _TreeBuilder:
     def _passthrough(self, card: Card, names: dict[str, Card]) -> Passthrough:
         default = "active" if card.kind == "gpu" and not self.vgpu else "capable"
         state = str(card.raw.get("passthrough", default))
-        dependent = card.placed
-        if "dependent" in card.raw:
-            other = names.get(str(card.raw["dependent"]))
-            if other is None:
-                raise self.document.error(
-                    (*card.pointer, "dependent"), f"no device is called '{card.raw['dependent']}'"
-                )
-            dependent = other.placed
+        dependent = self._dependent(card, names)
         label = card.raw.get("label")
         if label is not None:
             if "{node}" in label and card.node is None:
@@ -286,6 +289,18 @@ class _TreeBuilder:
             dependent=dependent if state != "none" else None,
         )
 
+    def _dependent(self, card: Card, names: dict[str, Card]) -> PciAddress | None:
+        """Return what leaves the vmkernel with the card: itself, another card, or the bridge above."""
+        name = card.raw.get("dependent")
+        if name is None:
+            return card.placed
+        if name == "parent":
+            return card.parent
+        other = names.get(str(name))
+        if other is None:
+            raise self.document.error((*card.pointer, "dependent"), f"no device is called '{name}'")
+        return other.placed
+
     def _virtual_functions(self, card: Card) -> list[PciAddress]:
         """Show a NIC's virtual functions as vSphere does: devices of their own, after the physical one."""
         count = int(card.raw.get("vfs", 0))
@@ -297,8 +312,10 @@ class _TreeBuilder:
             raise self.document.error((*card.pointer, "vfs"), f"this device has at most {most}")
         physical = card.placed
         found = []
-        for number in range(1, count + 1):
-            function = physical.device * 8 + physical.function + number
+        # Port after port, behind the last port: as firmware numbers functions with offset and stride.
+        ports = int(card.raw.get("ports", 1))
+        first = physical.device * 8 + physical.function - card.function + ports + card.function * count
+        for function in range(first, first + count):
             address = PciAddress(physical.segment, physical.bus, function // 8, function % 8)
             if address in self.devices:
                 raise self.document.error((*card.pointer, "vfs"), f"{address} is already taken")

@@ -17,6 +17,7 @@ from vplacer.inventory.site_schema_parts import (
     about,
     array,
     mapping,
+    up_to,
     word_or_list,
     words,
 )
@@ -102,7 +103,7 @@ _VM_DEVICE: Final = mapping(
         "numa_node": about(
             {"type": "integer"}, "VIRTUAL node the guest is told; negative = explicitly none."
         ),
-        "count": about(POSITIVE, "So many of them. Default 1."),
+        "count": about(up_to(256), "So many of them. Default 1."),
     },
     text="Exactly one of static, dynamic, vgpu, group, sriov, dvx, network (alone), unknown.",
 )
@@ -110,10 +111,9 @@ _VM_DEVICE: Final = mapping(
 _VM: Final = mapping(
     {
         "name": about(NAME, "Name; {n}, {n:02} and {host} are replaced. With several VMs default NAME-{n}."),
-        "count": about(POSITIVE, "So many VMs, dealt out over the hosts of `on`. Default 1."),
-        "per_host": about(POSITIVE, "So many VMs on each host of `on`, instead of count."),
+        "count": about(up_to(100_000), "So many VMs, dealt out over the hosts of `on`. Default 1."),
+        "per_host": about(up_to(1000), "So many VMs on each host of `on`, instead of count."),
         "on": word_or_list("Host, hosts, or a pattern such as esx0*."),
-        "datacenter": NAME,
         "pool": about(NAME, "Resource pool. Default: the root pool of the cluster."),
         "folder": about({"type": "string"}, "Folder path. Default 'vm'."),
         "template": about(BOOL, "A template; it is off."),
@@ -122,9 +122,9 @@ _VM: Final = mapping(
             "Default connected.", "connected", "disconnected", "inaccessible", "invalid", "orphaned"
         ),
         "readable": about(BOOL, "false = vCenter cannot read its configuration. Default true."),
-        "cpus": POSITIVE,
+        "cpus": up_to(10_000),
         "cores_per_socket": about(POSITIVE, "Default: chosen at power-on."),
-        "memory_gib": POSITIVE,
+        "memory_gib": up_to(1_000_000),
         "reservation_gib": about(SIZE, "Memory reserved. Default: all for VMs with PCI devices, else none."),
         "memory_limit_gib": SIZE,
         "cpu_reservation_mhz": INDEX,

@@ -17,6 +17,7 @@ from vplacer.inventory.site_schema_parts import (
     about,
     array,
     mapping,
+    up_to,
     words,
 )
 
@@ -45,7 +46,7 @@ _DEVICE: Final = mapping(
         "name": about(
             NAME, "What VMs, links and groups call it. Default: gpu0, gpu1, ... nic0, ... by kind."
         ),
-        "count": about(POSITIVE, "So many of them, named in turn. Default 1."),
+        "count": about(up_to(256), "So many of them, named in turn. Default 1."),
         "node": NODE,
         "overlay_node": about(INDEX, "The node an overlay knows, where vCenter does not."),
         "switch": about(
@@ -68,7 +69,11 @@ _DEVICE: Final = mapping(
             "capable",
             "none",
         ),
-        "dependent": about(NAME, "Device that leaves the vmkernel together with this one."),
+        "dependent": about(
+            NAME,
+            "What leaves the vmkernel together with this one: another device, or 'parent', the bridge above. "
+            "Default: itself.",
+        ),
         "slot": about(INDEX, "Physical slot number (API 9.0)."),
         "mode": words(
             "How a GPU of a vgpu host is cut: sameSize (default), mixedSize, multiInstanceGpu or none.",
@@ -87,6 +92,7 @@ _DEVICE: Final = mapping(
         "vmnic": about(NAME, "Name of a NIC in the vmkernel. Default vmnic0, vmnic1, ..."),
         "gbps": about(SIZE, "Link speed of a NIC, 0 = link down. Default: the model's."),
         "rdma": about(BOOL, "Whether a NIC does RDMA. Default: as the model."),
+        "ports": about(up_to(8), "Ports of a NIC: functions of one card, named one by one. Default 1."),
         "vfs": about(POSITIVE, "Virtual functions a NIC has now (SR-IOV active)."),
     },
     text="One device, or `count` equal ones, on a line. Exactly one of gpu, nic, nvswitch, storage, pci.",
@@ -118,7 +124,7 @@ _COMPONENT: Final = mapping(
         "gpu": about(NAME, "GPU model of a passthrough member."),
         "nic": about(NAME, "NIC model of a passthrough member."),
         "sriov": about(NAME, "NIC model of a virtual function member."),
-        "count": about(POSITIVE, "Default 1."),
+        "count": about(up_to(64), "Default 1."),
         "configurable": about(BOOL, "Whether the user must choose something for it. Default: sriov only."),
     },
     text="Members of one kind. Exactly one of vgpu, gpu, nic, sriov.",
@@ -129,7 +135,7 @@ _GROUP: Final = mapping(
         "name": about(NAME, "Name as the vendor's driver gives it, e.g. Nvidia:2@grid_a30-24c%NVLink."),
         "description": {"type": "string"},
         "vgpu": about(NAME, "Short form: `count` members with this vGPU profile."),
-        "count": about(POSITIVE, "Short form: how many members."),
+        "count": about(up_to(64), "Short form: how many members."),
         "components": array(_COMPONENT, "Long form: the members by kind.", minItems=1),
         "sets": array(
             {"type": "array", "items": NAME, "minItems": 1},
@@ -150,7 +156,7 @@ _HOST_FIELDS: Final[dict[str, Any]] = {
     "maintenance": about(BOOL, "In maintenance mode."),
     "quarantine": about(BOOL, "In quarantine mode."),
     "reboot_required": BOOL,
-    "memory_gib": about(POSITIVE, "Memory of the whole host, divided evenly over its nodes."),
+    "memory_gib": about(up_to(1_000_000), "Memory of the whole host, divided evenly over its nodes."),
     "system_memory_mib": about(INDEX, "What the host keeps for itself. Default 4 GiB and 1 %."),
     "datastores": array(NAME, "Datastores it mounts. Default: all."),
     "networks": array(NAME, "Networks it has. Default: all."),
@@ -167,21 +173,21 @@ HOST_KIND: Final = mapping(
             {
                 "vendor": words("Default intel.", "intel", "amd"),
                 "model": {"type": "string"},
-                "packages": about(POSITIVE, "Sockets. Default 2."),
-                "cores": about(POSITIVE, "Cores of ONE socket."),
-                "threads": about(POSITIVE, "Threads of one core. Default 2; 1 = hyperthreading off."),
-                "mhz": about(POSITIVE, "Clock. Default 2400."),
+                "packages": about(up_to(64), "Sockets. Default 2."),
+                "cores": about(up_to(1024), "Cores of ONE socket."),
+                "threads": about(up_to(8), "Threads of one core. Default 2; 1 = hyperthreading off."),
+                "mhz": about(up_to(100_000), "Clock. Default 2400."),
             },
             "cores",
         ),
         "numa": mapping(
             {
                 "nodes_per_package": about(
-                    POSITIVE, "Sub-NUMA clustering (SNC) or nodes per socket (NPS). Default 1."
+                    up_to(64), "Sub-NUMA clustering (SNC) or nodes per socket (NPS). Default 1."
                 ),
-                "nodes": about(POSITIVE, "Nodes of the whole host, where sockets do not divide it."),
+                "nodes": about(up_to(64), "Nodes of the whole host, where sockets do not divide it."),
                 "memory_gib": array(INDEX, "Memory of each node, instead of an even division."),
-                "extra_nodes": about(POSITIVE, "Nodes without CPUs at the end (memory or devices only)."),
+                "extra_nodes": about(up_to(64), "Nodes without CPUs at the end (memory or devices only)."),
                 "devices_reported": about(
                     BOOL, "false = vCenter lists no device under any node. Default true."
                 ),
@@ -263,7 +269,7 @@ HOST: Final = mapping(
     {
         **_HOST_FIELDS,
         "kind": about(NAME, "One of host_kinds."),
-        "count": about(POSITIVE, "So many hosts. Default 1."),
+        "count": about(up_to(10_000), "So many hosts. Default 1."),
         "name": about(NAME, "Name; {n} or {n:02} is a running number. Default esx{n:02}."),
         "devices": {
             "type": "object",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
-INDEX: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
-POSITIVE: Final[dict[str, Any]] = {"type": "integer", "minimum": 1}
-SIZE: Final[dict[str, Any]] = {"type": "number", "minimum": 0}
+INDEX: Final[dict[str, Any]] = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+POSITIVE: Final[dict[str, Any]] = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
+SIZE: Final[dict[str, Any]] = {"type": "number", "minimum": 0, "maximum": 1_000_000}
 BOOL: Final[dict[str, Any]] = {"type": "boolean"}
 ADDRESS: Final[dict[str, Any]] = {
     "type": "string",
@@ -43,6 +43,11 @@ def mapping(properties: dict[str, Any], *required: str, text: str = "") -> dict[
     if text:
         schema["description"] = text
     return schema
+
+
+def up_to(most: int) -> dict[str, Any]:
+    """Return the schema of a whole number from 1: a slip of the hand must not fill the memory."""
+    return {"type": "integer", "minimum": 1, "maximum": most}
 
 
 def words(text: str, *words: str) -> dict[str, Any]:

@@ -176,5 +176,5 @@ def _group_sets(
 
 
 def _is_gpu(part: GroupComponent, gpus: list[Card]) -> bool:
-    ids = {(card.ids.vendor, card.ids.device) for card in gpus}
+    ids = {(card.what.ids.vendor, card.what.ids.device) for card in gpus}
     return part.kind == "pciPassthru" and any((a.vendor, a.device) in ids for a in part.allowed)

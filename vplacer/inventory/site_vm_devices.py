@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from vplacer.inventory.vm import (
 from vplacer.inventory.yaml_marks import Document, Pointer
 
 _KINDS: Final = ("static", "dynamic", "vgpu", "group", "sriov", "dvx", "network", "unknown")
+_IDS_RE: Final = re.compile(r"^[0-9a-fA-F]{4}:[0-9a-fA-F]{4}(:[0-9a-fA-F]{4}:[0-9a-fA-F]{4})?$")
 _PCI_KEY: Final = 13000
 _NIC_KEY: Final = 4000
 
@@ -277,13 +279,9 @@ class DeviceMaker:
         nic = nic_by_name(name)
         if nic is not None:
             return nic.ids
-        parts = name.split(":")
-        try:
-            return PciIds(*(int(part, 16) for part in parts))
-        except (ValueError, TypeError):
-            raise self.document.error(
-                spot, f"'{name}' is no GPU or NIC model and no ids such as 10de:20b7"
-            ) from None
+        if _IDS_RE.match(name):
+            return PciIds(*(int(part, 16) for part in name.split(":")))
+        raise self.document.error(spot, f"'{name}' is no GPU or NIC model and no ids such as 10de:20b7")
 
 
 def _static(use: CardUse, address: PciAddress) -> StaticBacking:

@@ -15,6 +15,7 @@ from vplacer.inventory.site_vm_devices import DeviceMaker, VmDevices
 from vplacer.inventory.vm import MeasuredHome, Ownership, Vm, VmPower, VnumaConfig
 from vplacer.inventory.yaml_marks import Document, Pointer
 
+_MAX_VMS: Final = 200_000
 _POWER: Final = {"on": VmPower.ON, "off": VmPower.OFF, "suspended": VmPower.SUSPENDED}
 
 
@@ -40,7 +41,6 @@ class VmWorld:
     pools: PoolMaker
     datastores: dict[str, str]
     networks: dict[str, str]
-    datacenters: dict[str, str]
     uses: dict[str, CardUse]
 
 
@@ -67,6 +67,8 @@ class VmMaker:
             chosen = [item for item in hosts for _ in range(int(raw["per_host"]))]
         else:
             chosen = [hosts[index % len(hosts)] for index in range(int(raw.get("count", 1)))]
+        if len(self.names) + len(chosen) > _MAX_VMS:
+            raise self.document.error(pointer, f"more than {_MAX_VMS} VMs together")
         return [
             self._vm(raw, pointer, item, self._name(raw, pointer, item, number, len(chosen)))
             for number, item in enumerate(chosen, start=1)

@@ -7,6 +7,7 @@ an error. Aliases work within a bound, so that a small file cannot unfold into a
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,10 +247,12 @@ class _Builder:
                 return {"true": True, "false": False}[text]
             if kind == "int":
                 return int(text, 16) if text.lower().startswith("0x") else int(text)
-            if kind == "float":
-                return float(text)
+            if kind == "float" and math.isfinite(number := float(text)):
+                return number
         except (KeyError, ValueError):
             raise self._error(node, f"'{text[:40]}' is not of the type {kind}") from None
+        if kind == "float":
+            raise self._error(node, f"'{text[:40]}' is out of range")
         raise self._error(node, f"values of the type {node.tag} are not used here")
 
     def _plain(self, node: Node, kind: str) -> None:
