@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import socket
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -117,3 +119,31 @@ def test_message_and_exit_code(
     assert "defect of vplacer" not in outcome.err
     # What failed leaves no file behind.
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "plan --from floating -r floating -o plan.json",
+        "collect --lab floating -o site.json.gz",
+        "collect --lab floating -o site.json.gz --record tape.json",
+        "request init --from floating -o request.yaml",
+        "lab record floating -o tape.json",
+        "lab serve floating --state state.json",
+    ],
+)
+def test_read_only_disk(
+    arguments: str, folder: Path, vplacer: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command that writes finds out, and says so, before it works for long."""
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for name in ("mkstemp", "TemporaryFile"):
+        monkeypatch.setattr(tempfile, name, refuse)
+    outcome = vplacer(arguments)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "cannot be written: Read-only file system" in outcome.err
+    assert "next: the disk is read-only; give a path elsewhere" in outcome.err
+    assert list(folder.iterdir()) == []

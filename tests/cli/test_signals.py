@@ -5,14 +5,23 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import Runner
+from vplacer.constraints.state import Problem
+from vplacer.errors import Undecided
+from vplacer.solver.solve import solve as REAL_SOLVE
+from vplacer.solver.verdict import Solution, SolveOptions, StoppedBy
 
 CODE = "from vplacer.cli.main import run; run()"
 
@@ -80,3 +89,73 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         )
     assert result.returncode == 1
     assert result.stderr == "Error: standard output: cannot be written: No space left on device\n"
+
+
+def test_ctrl_c_while_reading_gives_up_at_once(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "secret").chmod(0o600)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        options = ("--username", "ro", "--password-file", "secret", "-r", "nvswitch", "--dry-run")
+        with started(tmp_path, "plan", "--vcenter", address, *options) as process:
+            connection, _ = server.accept()  # and never answers
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            connection.close()
+    assert (process.returncode, out, err.strip()) == (130, "", "interrupted")
+
+
+def interrupting(times: int) -> Callable[..., Solution]:
+    """Return a solver that the user interrupts: one that obeys and hands over what it has."""
+
+    def solve(problem: Problem, options: SolveOptions, stop: Callable[[], StoppedBy | None]) -> Solution:
+        assert stop() is None
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stop() is StoppedBy.INTERRUPT
+        return replace(REAL_SOLVE(problem, options, lambda: None), stopped_by=StoppedBy.INTERRUPT)
+
+    return solve
+
+
+def test_first_ctrl_c_shows_the_best_plan_so_far(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vplacer.solver.solve.solve", interrupting(1))
+    before = signal.getsignal(signal.SIGINT)
+    outcome = vplacer("plan --dry-run --from floating -r floating")
+    assert outcome.code == 130
+    assert "stopping with the best plan found so far; Ctrl-C again gives up at once" in outcome.err
+    assert "interrupted" in outcome.out.splitlines()[-1]
+    assert "Plan: 1 to reconfigure" in outcome.out
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_second_ctrl_c_gives_up(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vplacer.solver.solve.solve", interrupting(2))
+    outcome = vplacer("plan --from floating -r floating -o plan.json")
+    assert (outcome.code, outcome.out) == (130, "")
+    assert outcome.err.endswith("interrupted\n")
+    assert not Path("plan.json").exists()
+
+
+def test_ctrl_c_before_any_plan_is_found(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(problem: Problem, options: SolveOptions, stop: Callable[[], StoppedBy | None]) -> Solution:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop() is StoppedBy.INTERRUPT
+        raise Undecided("no placement was found within the limit")
+
+    monkeypatch.setattr("vplacer.solver.solve.solve", solve)
+    outcome = vplacer("plan --dry-run --from floating -r floating")
+    assert (outcome.code, outcome.out) == (130, "")
+
+
+def test_a_time_limit_stops_the_search(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def solve(problem: Problem, options: SolveOptions, stop: Callable[[], StoppedBy | None]) -> Solution:
+        while stop() is None:
+            time.sleep(0.01)
+        assert stop() is StoppedBy.TIME
+        raise Undecided("no placement was found within the limit", why="stopped by time")
+
+    monkeypatch.setattr("vplacer.solver.solve.solve", solve)
+    outcome = vplacer("plan --dry-run --from floating -r floating --time-limit 0.1")
+    assert (outcome.code, outcome.out) == (5, "")
+    assert "stopped by time" in outcome.err

@@ -29,9 +29,13 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
 
     common = common_of(ctx)
     options = _options(ctx, common, values)
-    with graceful_interrupt(common) as stop:
-        world = world_for(common, now=options.now, stop=stop, machine=values["format"] != "text")
-        result = run_plan(options, world)
+    world = world_for(
+        common,
+        now=options.now,
+        stoppable=lambda: graceful_interrupt(common),
+        machine=values["format"] != "text",
+    )
+    result = run_plan(options, world)
     text = render(
         result.plan,
         common,

@@ -48,7 +48,7 @@ class _Bar:
     def _started(self) -> RichProgress:
         if self._rich is None:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as RichProgress
 
             console = Console(file=self._common.stderr, no_color=not self._common.color(self._common.stderr))
@@ -56,6 +56,7 @@ class _Bar:
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=30),
                 MofNCompleteColumn(),
+                TimeElapsedColumn(),
                 console=console,
                 transient=True,
             )

@@ -5,23 +5,30 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 from vplacer.cli.common import Common
 from vplacer.cli.output import warn
 from vplacer.cli.progress import progress_for
-from vplacer.jobs.world import NoProgress, World, never
+from vplacer.jobs.world import NoProgress, World, never_stopped
+
+Stoppable = Callable[[], AbstractContextManager[Callable[[], bool]]]
 
 
 def world_for(
-    common: Common, *, now: datetime | None = None, stop: Callable[[], bool] = never, machine: bool = False
+    common: Common,
+    *,
+    now: datetime | None = None,
+    stoppable: Stoppable = never_stopped,
+    machine: bool = False,
 ) -> World:
     """Return the world of a job.
 
     Args:
         common: the run.
         now: the time, instead of the clock's.
-        stop: tells whether the user asked the job to end with what it has.
+        stoppable: entered around work that can end early, see `World`.
         machine: the output is for programs, so no progress is drawn.
     """
     _set_up_logging(common)
@@ -32,7 +39,7 @@ def world_for(
         warn=lambda text: warn(common, text),
         stdin=common.stdin,
         progress=NoProgress() if machine else progress_for(common),
-        stop=stop,
+        stoppable=stoppable,
     )
 
 

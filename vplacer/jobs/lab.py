@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,15 @@ def _first_sentence(path: Path) -> str:
     return " ".join(words)
 
 
-def lab_server(site: Site, api_version: str | None = None) -> LabServer:
+@dataclass(frozen=True, slots=True)
+class LabAccount:
+    """Who may log in to a simulated vCenter; ``password`` None = a random one."""
+
+    username: str = "administrator@vsphere.local"
+    password: str | None = field(default=None, repr=False)
+
+
+def lab_server(site: Site, account: LabAccount = LabAccount(), api_version: str | None = None) -> LabServer:
     """Return a simulated vCenter of a site, not yet started, for one command.
 
     Its clock stands still at the time that the site describes: two runs read the same.
@@ -68,7 +76,13 @@ def lab_server(site: Site, api_version: str | None = None) -> LabServer:
     from vplacer.lab.soap.server import LabServer
 
     clock = VirtualClock.at(site.inventory.taken_at)
-    return LabServer(_served(site), api_version=api_version, clock=clock)
+    return LabServer(
+        _served(site),
+        username=account.username,
+        password=account.password,
+        api_version=api_version,
+        clock=clock,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +188,7 @@ def _password(options: ServeOptions, world: World) -> tuple[str | None, Path | N
     return given, None
 
 
-def record_site(text: str, output: Path, world: World) -> Reading:
+def record_site(text: str, output: Path, world: World, account: LabAccount = LabAccount()) -> Reading:
     """Record a session with a site's simulated vCenter, and write the site's overlays beside it.
 
     Raises:
@@ -182,7 +196,8 @@ def record_site(text: str, output: Path, world: World) -> Reading:
     """
     from vplacer.jobs.source import SourceOptions, read_source
 
-    return read_source(SourceOptions(lab=text, record=output, allow_incomplete=True), world)
+    options = SourceOptions(lab=text, lab_account=account, record=output, allow_incomplete=True)
+    return read_source(options, world)
 
 
 def _served(site: Site) -> ServedSite:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vplacer.errors import UsageError, VplacerError
+from vplacer.errors import Undecided, UsageError, VplacerError
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_writable
 from vplacer.jobs.source import Reading, SourceOptions, read_source
@@ -118,7 +118,17 @@ def _solve(problem: Problem, options: PlanOptions, world: World) -> tuple[Soluti
     from vplacer.solver.solve import solve
 
     started = world.seconds()
-    solution = solve(problem, options.search, stopper(world, options.search.time_limit_s))
+    with world.stoppable() as asked:
+        stop = stopper(asked, world.seconds, options.search.time_limit_s)
+        world.progress.step("solving", 0, None)
+        try:
+            solution = solve(problem, options.search, stop)
+        except Undecided as error:
+            if asked():
+                raise KeyboardInterrupt from error
+            raise
+        finally:
+            world.progress.finish()
     return solution, world.seconds() - started
 
 
@@ -191,14 +201,16 @@ def _same_vcenter(previous: Plan, reading: Reading, options: PlanOptions, world:
     return False
 
 
-def stopper(world: World, time_limit_s: float | None) -> Callable[[], StoppedBy | None]:
+def stopper(
+    asked: Callable[[], bool], seconds: Callable[[], float], time_limit_s: float | None
+) -> Callable[[], StoppedBy | None]:
     """Return a function that tells the solver when to end with what it has."""
-    deadline = None if time_limit_s is None else world.seconds() + time_limit_s
+    deadline = None if time_limit_s is None else seconds() + time_limit_s
 
     def stop() -> StoppedBy | None:
-        if world.stop():
+        if asked():
             return StoppedBy.INTERRUPT
-        if deadline is not None and world.seconds() >= deadline:
+        if deadline is not None and seconds() >= deadline:
             return StoppedBy.TIME
         return None
 

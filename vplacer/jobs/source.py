@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from vplacer.errors import InternalError, InventoryIncomplete
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Gap, Inventory
 from vplacer.jobs.fixtures import file_or_fixture
+from vplacer.jobs.lab import LabAccount, lab_server
 from vplacer.jobs.output_file import check_writable
 from vplacer.jobs.overlays import find_overlays, folder_beside, save_overlays
 from vplacer.jobs.world import World
@@ -52,6 +53,7 @@ class SourceOptions:
     allow_incomplete: bool = False
     record: Path | None = None
     measure_homes: bool = False
+    lab_account: LabAccount = field(default_factory=LabAccount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +176,12 @@ def _from_vcenter(text: str, options: SourceOptions, world: World) -> Inventory:
 
 
 def _from_lab(site: Site, options: SourceOptions, world: World) -> Inventory:
-    from vplacer.jobs.lab import lab_server
     from vplacer.vsphere.address import Address
     from vplacer.vsphere.credentials import Credentials
     from vplacer.vsphere.secret import Secret
     from vplacer.vsphere.session import ConnectOptions
 
-    with lab_server(site) as server:
+    with lab_server(site, options.lab_account) as server:
         credentials = Credentials(server.username, Secret(server.password), "the lab", "the lab")
         connect = ConnectOptions(address=Address.parse(server.url), ca_file=server.ca_file)
         return _collect_recorded(connect, credentials, options, world)

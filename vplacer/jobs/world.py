@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
@@ -28,17 +29,19 @@ class NoProgress:
         """Do nothing."""
 
 
-def never() -> bool:
-    """Tell that nobody asked to stop."""
-    return False
+@contextmanager
+def never_stopped() -> Iterator[Callable[[], bool]]:
+    """Work that nobody can ask to end early."""
+    yield lambda: False
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     """The outside, passed in by whoever starts a job.
 
-    ``warn`` takes a sentence the user must see now; ``stop`` tells whether long work should end with
-    what it has; ``seconds`` is a clock that only measures durations.
+    ``warn`` takes a sentence the user must see now; ``seconds`` is a clock that only measures durations.
+    ``stoppable`` is entered around work that can end early with what it has; it yields a function that
+    tells whether the user asked for that.
     """
 
     environ: Mapping[str, str]
@@ -47,7 +50,7 @@ class World:
     warn: Callable[[str], None]
     stdin: TextIO | None = None
     progress: Progress = field(default_factory=NoProgress)
-    stop: Callable[[], bool] = never
+    stoppable: Callable[[], AbstractContextManager[Callable[[], bool]]] = never_stopped
 
 
 def timestamp(moment: datetime) -> str:
