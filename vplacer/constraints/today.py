@@ -151,9 +151,8 @@ def _devices(
         group = None
         if unit.group is not None:
             group, groups = groups, groups + 1
-        found += [
-            DeviceAssignment(kind, index, card, unit.bound_by, unit.label, group) for card in unit.cards
-        ]
+        label = unit.label if unit.bound_by is BoundBy.LABEL else None
+        found += [DeviceAssignment(kind, index, card, unit.bound_by, label, group) for card in unit.cards]
     return tuple(sorted(found, key=lambda d: (d.ask, d.index, d.group or 0, d.address))), []
 
 
