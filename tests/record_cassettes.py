@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from tests.conftest import REPO
 from tests.credentials import RECORD_PASSWORD, RECORD_USER
 from vplacer.jobs.lab import LabAccount, record_site
+from vplacer.jobs.overlays import folder_beside
 from vplacer.jobs.world import World
 
 SITES = ("a30pairs", "floating", "nvswitch")
@@ -29,6 +30,8 @@ def main() -> None:
         output = REPO / "fixtures" / "cassettes" / f"{site}.json.gz"
         reading = record_site(site, output, world, LabAccount(RECORD_USER, RECORD_PASSWORD))
         assert not reading.inventory.gaps, reading.inventory.gaps
+        for path in (output, *folder_beside(output).glob("*")):
+            path.chmod(0o644)
         sys.stdout.write(f"{output}: {output.stat().st_size} bytes\n")
 
 
