@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import subprocess
 import time
@@ -14,6 +16,7 @@ from tests.credentials import RECORD_PASSWORD, RECORD_USER
 from vplacer.errors import ApiTooOld, CertificateRejected, LoginFailed, SessionLost
 from vplacer.vsphere.address import Address
 from vplacer.vsphere.cassettes import recording, replaying
+from vplacer.vsphere.collector import CollectOptions, collect
 from vplacer.vsphere.credentials import Credentials
 from vplacer.vsphere.raw import MoRef
 from vplacer.vsphere.retrieve import SessionReader
@@ -155,3 +158,67 @@ def test_recorded_and_replayed(vcsim: ConnectOptions, tmp_path: Path) -> None:
         options = ConnectOptions(recorded.address, api_version=recorded.api_version)
         with Session.connect(options, recorded.credentials) as session:
             assert read(session) == live
+
+
+def test_collects_the_default_inventory(vcsim: ConnectOptions) -> None:
+    with Session.connect(vcsim, CREDENTIALS) as session:
+        inventory = collect(session)
+    assert inventory.complete
+    assert [host.name for host in inventory.hosts] == ["DC0_H0", "DC0_C0_H0", "DC0_C0_H1", "DC0_C0_H2"]
+    assert [cluster.name for cluster in inventory.clusters] == ["DC0_C0"]
+    assert inventory.clusters[0].drs_level == "fullyAutomated"
+    assert {host.cluster for host in inventory.hosts} == {None, inventory.clusters[0].moid}
+    assert all(len(host.pci_devices) == 43 for host in inventory.hosts)
+    assert {device.ids.vendor for device in inventory.hosts[0].pci_devices} == {0x8086, 0x15AD}
+    assert all(vm.folder == "vm" and vm.is_on and vm.readable for vm in inventory.vms)
+    assert {vm.pool for vm in inventory.vms} == {pool.moid for pool in inventory.pools}
+    assert {vm.hardware_version for vm in inventory.vms} == {13}
+    assert inventory.hosts[0].limits[0].max_cpus == 128
+    assert inventory.about.api_version == "8.0.3.0"
+
+
+def test_reads_tags(vcsim: ConnectOptions) -> None:
+    rest = "/rest/com/vmware/cis"
+    with Session.connect(vcsim, CREDENTIALS) as session:
+
+        def post(path: str, body: object, headers: dict[str, str]) -> object:
+            reply = session.transport.request(
+                "POST",
+                f"{rest}{path}",
+                body=json.dumps(body).encode(),
+                headers={"Content-Type": "application/json", **headers},
+                repeatable=False,
+            )
+            assert reply.status == 200, reply.body
+            return json.loads(reply.body)["value"] if reply.body else None
+
+        basic = base64.b64encode(f"{RECORD_USER}:{RECORD_PASSWORD}".encode()).decode()
+        token = post("/session", {}, {"Authorization": f"Basic {basic}"})
+        login = {"vmware-api-session-id": str(token)}
+        spec = {"name": "vplacer", "cardinality": "MULTIPLE", "associable_types": [], "description": ""}
+        category = post("/tagging/category", {"create_spec": spec}, login)
+        tag = post(
+            "/tagging/tag",
+            {"create_spec": {"name": "ignore", "category_id": category, "description": ""}},
+            login,
+        )
+        first = collect(session).vms[0]
+        assert first.tags == ()
+        post(
+            f"/tagging/tag-association/id:{tag}?~action=attach",
+            {"object_id": {"id": first.moid, "type": "VirtualMachine"}},
+            login,
+        )
+        tagged = {vm.moid: vm.tags for vm in collect(session).vms if vm.tags}
+    assert tagged == {first.moid: ("vplacer:ignore",)}
+
+
+def test_same_inventory_from_the_recording(vcsim: ConnectOptions, tmp_path: Path) -> None:
+    path = tmp_path / "vcsim.json.gz"
+    options = CollectOptions(workers=1)
+    with recording(path, CREDENTIALS), Session.connect(vcsim, CREDENTIALS) as session:
+        live = collect(session, options)
+    with replaying(path) as recorded:
+        connect = ConnectOptions(recorded.address, api_version=recorded.api_version)
+        with Session.connect(connect, recorded.credentials) as session:
+            assert collect(session, options) == live

@@ -55,6 +55,8 @@ class _Shape:
     kinds: tuple[str, ...] = ()
 
 
+# Looking a member up in its class costs more than comparing it.
+_TEXT, _INT, _DATA, _REF = _Kind.TEXT, _Kind.INT, _Kind.DATA, _Kind.REF
 _ANY = _Shape(_Kind.ANY)
 _SIMPLE = {
     "string": _Kind.TEXT,
@@ -150,8 +152,8 @@ class _Reader:
     def value(self, element: ElementTree.Element, declared: _Shape) -> Value:
         """Read one element; a wrapped array becomes a list."""
         shape = declared
-        named = element.get(_XSI_TYPE)
-        if named is not None and declared.kind is not _Kind.TEXT:
+        named = element.get(_XSI_TYPE) if element.attrib and declared.kind is not _TEXT else None
+        if named is not None:
             name = named.rpartition(":")[2]
             found = _shape_by_name(name)
             if found is None:
@@ -164,12 +166,17 @@ class _Reader:
 
     def _plain(self, element: ElementTree.Element, shape: _Shape) -> Value:
         kind = shape.kind
-        if kind is _Kind.DATA:
+        if kind is _INT:
+            try:
+                return int(element.text or "")
+            except ValueError:
+                return self._scalar("", kind, element.tag)
+        if kind is _DATA:
             return Data(shape.name, shape.kinds, self.fields(element, shape.type))
-        if kind is _Kind.REF:
+        if kind is _REF:
             return MoRef(element.get("type", ""), element.text or "")
         text = element.text or ""
-        if kind is _Kind.TEXT:
+        if kind is _TEXT:
             return text
         if kind is _Kind.ANY:
             return text if len(element) == 0 else self._unknown(element, _local(element.tag), shape)
@@ -177,7 +184,7 @@ class _Reader:
 
     def _scalar(self, text: str, kind: _Kind, tag: str) -> Value:
         try:
-            if kind is _Kind.INT:
+            if kind is _INT:
                 return int(text)
             if kind is _Kind.FLOAT:
                 return float(text)
@@ -196,10 +203,15 @@ class _Reader:
         shapes = _fields(python_type)
         found: dict[str, Value] = {}
         for child in element:
-            name = _local(child.tag)
+            tag = child.tag
+            name = tag[tag.rfind("}") + 1 :]
             shape = shapes.get(name)
             if shape is None:
                 self._notes.add(f"field {python_type._wsdlName}.{name} is not known and was left out")
+                continue
+            if shape.kind is _TEXT and not shape.is_list:
+                # Most elements by far: spare them the general way.
+                found[name] = child.text or ""
                 continue
             value = self.value(child, shape)
             if shape.is_list:

@@ -73,6 +73,10 @@ def read_tags(transport: Transport, credentials: Credentials) -> TagReading:
             return TagReading(_read(client))
         except _NotServed:
             continue
+        except (AttributeError, KeyError, TypeError):
+            raise ConnectionFailed(
+                "tags cannot be read", obj=str(transport.address), why="the answer has an unknown form"
+            ) from None
         finally:
             client.logout()
     return TagReading({}, "the server has no tagging service: no tags were read")
@@ -84,7 +88,7 @@ def _read(client: _Client) -> dict[str, tuple[str, ...]]:
     for start in range(0, len(ids), _BATCH):
         batch = ids[start : start + _BATCH]
         for entry in client.action("/tag-association", "list-attached-objects-on-tags", {"tag_ids": batch}):
-            for target in entry.get("object_ids", ()):
+            for target in entry.get("object_ids") or ():
                 if target.get("type") in _TYPES:
                     attached.setdefault(entry["tag_id"], set()).add(target["id"])
     names = _names(client, sorted(attached))
