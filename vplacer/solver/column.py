@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ortools.sat.python import cp_model
 
-from vplacer.solver.host_model import HostVars
+from vplacer.request.demand import RequestOptions
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_model import HostTask, HostVars
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.options import Option
+from vplacer.solver.plan_values import plan_values
 from vplacer.solver.rows import Key
 
 
@@ -23,18 +25,17 @@ class Column:
     levels: Mapping[str, int]
 
 
-def read_column(
-    solver: cp_model.CpSolver,
-    variables: HostVars,
-    options: Mapping[int, tuple[Option, ...]],
-    quantities: Mapping[Key, Any],
+def column_of(
+    task: HostTask, classes: tuple[DemandClass, ...], options: RequestOptions, plan: HostPlan
 ) -> Column:
-    """Read one host's column out of a solved model."""
-    return Column(
-        read_plan(solver, variables, options),
-        {key: value for key, expr in quantities.items() if (value := solver.value(expr))},
-        {name: solver.value(expr) for name, expr in variables.levels.items()},
-    )
+    """Count all that rows and levels need to know of a plan."""
+    quantities: dict[Key, int] = {("seats", index): count for index, count in plan.seats().items()}
+    for index, _, count in plan.chosen:
+        quantities["new", index] = quantities.get(("new", index), 0) + count
+    quantities |= {("as_is", index): 1 for index in plan.as_is}
+    present = plan.seats().keys() | set(plan.as_is)
+    quantities |= {("rule", name): 1 for name, members in task.together if present.intersection(members)}
+    return Column(plan, quantities, plan_values(task, classes, options, plan))
 
 
 def read_plan(

@@ -13,7 +13,7 @@ from typing import Any
 from ortools.sat.python import cp_model
 
 from vplacer.errors import InternalError
-from vplacer.solver.column import Column, read_column
+from vplacer.solver.column import Column, column_of, read_plan
 from vplacer.solver.cpsat import Outcome, Run, run
 from vplacer.solver.host_model import HostEncoder, HostVars, quantity_of
 from vplacer.solver.host_plan import HostPlan
@@ -89,16 +89,13 @@ class ExactModel:
 
     def columns(self, solver: cp_model.CpSolver) -> dict[int, Column]:
         """Read the free hosts' columns."""
-        return {
-            position: read_column(
-                solver, variables, self.instance.tasks[position].options, self._quantities(variables)
-            )
-            for position, variables in self.hosts.items()
-        }
-
-    def _quantities(self, variables: HostVars) -> dict[Any, Any]:
-        keys = {key for row in self.instance.rows.rows for key in row.quantities()}
-        return {key: q for key in keys if (q := quantity_of(variables, key)) is not None}
+        found = {}
+        for position, variables in self.hosts.items():
+            task = self.instance.tasks[position]
+            plan = read_plan(solver, variables, task.options)
+            options = self.instance.problem.request.options
+            found[position] = column_of(task, self.instance.classes, options, plan)
+        return found
 
     def _add_rows(self) -> None:
         auxiliaries = {

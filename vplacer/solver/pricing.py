@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 from vplacer.errors import InternalError
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
-from vplacer.solver.column import Column, read_column
+from vplacer.solver.column import Column, column_of, read_plan
 from vplacer.solver.cpsat import run
 from vplacer.solver.host_model import HostEncoder, quantity_of
 from vplacer.solver.host_plan import HostPlan
@@ -37,6 +37,8 @@ class Pricer:
         self, kind: HostKind, classes: tuple[DemandClass, ...], options: RequestOptions, keys: set[Key]
     ) -> None:
         self.kind = kind
+        self.classes = classes
+        self.options = options
         self.model = cp_model.CpModel()
         self.vars = HostEncoder(self.model, kind.task, classes, options).encode()
         self.quantities = {
@@ -50,16 +52,18 @@ class Pricer:
         return self._solve(self.model, weights, levels, seed)
 
     def trimmed(self, plan: HostPlan, seed: int) -> Price:
-        """Return the column of a plan from which VMs were dropped: its values are better or equal."""
+        """Return the column of a plan from which VMs were dropped, with vGPUs seated anew."""
         model = self.model.clone()
         wanted = {(index, number): count for index, number, count in plan.chosen}
         for index, listed in self.vars.chosen.items():
             for option, variable in listed:
                 number = self.kind.task.options[index].index(option)
                 model.add(variable == wanted.get((index, number), 0))
-        for index, keep in (*self.vars.stays.items(), *self.vars.as_is.items()):
-            model.add(keep == int(index in plan.stays or index in plan.as_is))
-        return self._solve(model, {}, {"room": 1, "hosts": 1}, seed)
+        for index, keep in self.vars.stays.items():
+            model.add(keep == int(index in plan.stays))
+        for index, keep in self.vars.as_is.items():
+            model.add(keep == int(index in plan.as_is))
+        return self._solve(model, {}, {}, seed)
 
     def _solve(
         self, model: cp_model.CpModel, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int
@@ -78,5 +82,6 @@ class Pricer:
             )
         column = None
         if result.value is not None:
-            column = read_column(result.solver, self.vars, self.kind.task.options, self.quantities)
+            plan = read_plan(result.solver, self.vars, self.kind.task.options)
+            column = column_of(self.kind.task, self.classes, self.options, plan)
         return Price(column, result.bound, result.work)

@@ -1,0 +1,56 @@
+"""The solver's answer against every answer: same best values, level by level; bounds that hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.solver.oracle import best
+from tests.solver.tiny import problems
+from vplacer.constraints.judge import check, placements_today
+from vplacer.constraints.state import Problem, State
+from vplacer.solver.columns import solve_columns
+from vplacer.solver.decode import decode
+from vplacer.solver.instance import build_instance
+from vplacer.solver.solve import solve
+from vplacer.solver.verdict import SolveOptions, Status
+
+ORDER = SolveOptions().levels
+
+
+def _same_as_oracle(problem: Problem) -> None:
+    instance = build_instance(problem, placements_today(problem), ORDER)
+    expected, _ = best(problem, instance.levels)
+    solution = solve(problem, SolveOptions(work=50))
+    values = {level.id: level.value for level in solution.levels}
+    assert values == expected
+    assert all(level.proved for level in solution.levels)
+    assert solution.status is Status.OPTIMAL
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(problems())
+def test_best_values_level_by_level(problem: Problem) -> None:
+    _same_as_oracle(problem)
+
+
+@pytest.mark.long
+@settings(max_examples=3000, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(problems())
+def test_best_values_level_by_level_at_length(problem: Problem) -> None:
+    _same_as_oracle(problem)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(problems())
+def test_columns_are_valid_and_their_bounds_hold(problem: Problem) -> None:
+    instance = build_instance(problem, placements_today(problem), ORDER)
+    answer = solve_columns(instance, seed=1, work=20, should_stop=lambda: False)
+    exact = solve(problem, SolveOptions(work=50))
+    placements = decode(instance.classes, zip(instance.tasks, answer.plans, strict=True))
+    assert not [v for v in check(State(problem, placements)) if v.constraint != "placed"]
+    first = instance.levels[0].id
+    best_first = next(level.value for level in exact.levels if level.id == first)
+    assert answer.values[first] <= best_first
+    bound = answer.bounds[first]
+    assert bound is None or bound >= best_first
