@@ -1,18 +1,18 @@
 """Reads the cases of tests/cases/plan: a site, demands and a solution by name, and what the plan must be.
 
 A file has ``site`` (inventory YAML) and ``cases``, each with ``demands`` (fields of `Demand`, memory in
-GiB) and ``placements`` (host and cards by name); ``apart``: lists of VMs of rules. A case may override parts of the site's VMs (``vms``:
-fields of the site's VM lines by name) and of its clusters (``clusters``).
+GiB), ``placements`` (host and cards by name) and ``apart`` (rules, as lists of VMs). A case may override
+parts of the site's VMs (``vms``: fields of the site's VM lines by name) and of its clusters (``clusters``).
 """
 
 from __future__ import annotations
 
 import copy
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -255,5 +255,9 @@ def with_inventory(case: Case, inventory: Inventory) -> Case:
     return replace(case, problem=Problem(inventory, case.problem.topologies, case.problem.request))
 
 
-def read_golden(name: str) -> str:
-    return Path(CASES, "golden", name).read_text()
+def check_golden(name: str, text: str) -> None:
+    """Compare with a kept output; to take over a wanted change, run with VPLACER_UPDATE_GOLDEN=1."""
+    file = CASES / "golden" / name
+    if os.environ.get("VPLACER_UPDATE_GOLDEN"):
+        file.write_text(text)
+    assert text == file.read_text()

@@ -85,7 +85,7 @@ def _parse_json(raw: bytes, path: str) -> dict[str, Any]:
     try:
         document = json.loads(raw)
     except json.JSONDecodeError as error:
-        if error.pos >= len(error.doc.rstrip()):
+        if not raw.rstrip().endswith(b"}"):
             raise FileFormatError("the file is truncated", path=path, why="the JSON ends early") from None
         raise FileFormatError(
             "not valid JSON", path=path, line=error.lineno, column=error.colno, why=error.msg

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
@@ -20,7 +21,7 @@ from vplacer.inventory.vm import (
     StaticBacking,
     VgpuBacking,
 )
-from vplacer.plan.changes import Action, Field
+from vplacer.plan.changes import Action, DeviceChange, Field
 from vplacer.plan.device_match import managed_kind
 from vplacer.plan.draft import Draft
 from vplacer.plan.model import Impact, Migration, PlannedAsk, PlannedDevice, Reason
@@ -46,21 +47,47 @@ def reasons_of(draft: Draft, violations: Iterable[Violation]) -> tuple[Reason, .
         reasons.append(Reason("hardware-version", f"hardware version {draft.upgrade.before} is too old"))
     if draft.reconfigure.field(Field.MEMORY_LOCKED_TO_MAX) is not None:
         reasons.append(Reason("memory-reservation", "its memory is not all reserved"))
-    devices = bool(draft.detach or draft.reconfigure.devices or draft.reconfigure.groups)
-    if devices and draft.relocate is None and not found:
-        reasons.append(Reason("devices", "it has other devices, or holds them in another way"))
-    affinity = any(item.key == NODE_AFFINITY for item in draft.reconfigure.extra_config)
+    if not found and _other_devices(draft):
+        reasons.append(Reason("devices", "it does not have the devices asked for"))
     if reasons:
         return tuple(reasons)
     if draft.relocate is not None:
         return (Reason("make-room", "nothing is wrong with it: it makes room for others"),)
-    if affinity:
-        return (Reason("bind", "nothing binds its vCPUs and memory to their nodes"),)
+    affinity = any(item.key == NODE_AFFINITY for item in draft.reconfigure.extra_config)
+    if affinity or _device_changes(draft):
+        return (Reason("bind", "its devices, vCPUs and memory are to be bound in another way"),)
     if draft.reconfigure:
         return (Reason("settings", "its settings differ from what its devices need"),)
     if draft.drs is not None and not draft.powers_on:
         return (Reason("drs", "DRS could move it away"),)
     return (Reason("power", "it is off" if draft.powers_on else "it is to be off"),)
+
+
+def _device_changes(draft: Draft) -> list[DeviceChange]:
+    changes = (*draft.detach.devices, *draft.reconfigure.devices)
+    return [change for change in changes if change.action is not Action.EDIT]
+
+
+def _other_devices(draft: Draft) -> bool:
+    """Whether the VM gets other devices, and not the same ones held in another way."""
+    count: Counter[str] = Counter()
+    for change in _device_changes(draft):
+        value = change.before if change.action is Action.REMOVE else change.after
+        if value is not None:
+            count[_kind_text(value.backing)] += 1 if change.action is Action.ADD else -1
+    return bool(draft.reconfigure.groups) or any(count.values())
+
+
+def _kind_text(backing: Backing) -> str:
+    match backing:
+        case StaticBacking(vendor_id=vendor, device_id=device):
+            return f"{vendor & 0xFFFF:04x}:{device.lower().rjust(4, '0')}"
+        case DynamicBacking(allowed=(first, *_)):
+            return f"{first.vendor:04x}:{first.device:04x}"
+        case VgpuBacking(profile=profile):
+            return profile
+        case _:
+            return type(backing).__name__
 
 
 def _resized(draft: Draft) -> list[Reason]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,7 +12,6 @@ from vplacer.plan.changes import (
     Change,
     Clone,
     Power,
-    Reconfigure,
     Relocate,
     inverse,
 )
@@ -110,21 +110,13 @@ def _add_relocate(chain: _Chain, draft: Draft, change: Relocate, host: str) -> N
 
 
 def reconfigure_effect(draft: Draft) -> str:
-    """Say in a sentence what a reconfigure does."""
+    """Say in a sentence what a reconfigure does, and how much of it."""
     change = draft.reconfigure
-    parts = [f"{item.field.value} {_show(item.before)} -> {_show(item.after)}" for item in change.fields]
-    parts += [f"{item.key} {_show(item.before)} -> {_show(item.after)}" for item in change.extra_config]
-    parts += _device_parts(change)
-    return f"reconfigure {draft.demand.name}: " + ", ".join(parts)
-
-
-def _device_parts(change: Reconfigure) -> list[str]:
-    counts = {action: sum(1 for item in change.devices if item.action is action) for action in Action}
-    words = ((Action.REMOVE, "remove"), (Action.ADD, "add"), (Action.EDIT, "edit"))
-    return [f"{word} {counts[action]} device(s)" for action, word in words if counts[action]]
-
-
-def _show(value: object) -> str:
-    if value is None:
-        return "unset"
-    return ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
+    settings = len(change.fields) + len(change.extra_config)
+    parts = [f"{settings} setting{'' if settings == 1 else 's'}"] if settings else []
+    words = {Action.REMOVE: "removed", Action.ADD: "added", Action.EDIT: "edited"}
+    found = Counter(item.action for item in change.devices)
+    devices = [f"{found[action]} {word}" for action, word in words.items() if found[action]]
+    if devices:
+        parts.append(f"devices: {', '.join(devices)}")
+    return f"reconfigure {draft.demand.name}: {'; '.join(parts)}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vplacer.plan.model import Plan
 from vplacer.report.plan_words import aligned, count
 from vplacer.report.style import PLAIN, Style
-from vplacer.solver.verdict import DemandReasons, Status
+from vplacer.solver.verdict import DemandReasons, HostReason, Status
 
 MOST_HOSTS = 6
 """So many hosts are named a constraint; the rest is counted."""
@@ -13,10 +15,10 @@ MOST_EVIDENCE = 2
 
 
 def infeasible_lines(plan: Plan, style: Style = PLAIN) -> list[str]:
-    """Return a block for each VM without a place, and what of the request can be placed."""
+    """Return a block for the VMs without a place, those of equal reasons together, and what is left."""
     lines: list[str] = []
-    for reasons in plan.verdict.reasons:
-        lines += demand_lines(plan, reasons, style)
+    for alike in _alike(plan.verdict.reasons):
+        lines += reasons_lines(plan, alike, style)
         lines.append("")
     if plan.verdict.status is Status.INFEASIBLE:
         if plan.vms:
@@ -25,35 +27,40 @@ def infeasible_lines(plan: Plan, style: Style = PLAIN) -> list[str]:
                 f"{plan.summary.requested}), shown only:"
             )
         else:
-            lines.append("Not all can be placed, and nothing else of the request changes.")
+            lines.append("Not all can be placed, and nothing of the request can.")
     elif lines:
         lines.pop()
     return lines
 
 
-def demand_lines(plan: Plan, reasons: DemandReasons, style: Style = PLAIN) -> list[str]:
-    """Return why one VM has no place, and the ways out, cheapest first."""
-    hosts = count(reasons.hosts_considered, "host")
-    name = plan.name(reasons.demand)
-    lines = [style.paint(f"Cannot place {name}: {hosts} considered", "red")]
-    rejections = sorted(reasons.rejections, key=lambda item: (-len(item.hosts), item.constraint))
-    rows = []
-    for item in rejections:
-        names = [plan.name(moid) for moid, _ in item.hosts]
-        texts: list[str] = []
-        for _, text in item.hosts:
-            if text not in texts:
-                texts.append(text)
-        rows.append((str(len(item.hosts)), item.constraint, _shorten(names), _evidence(texts)))
-    lines += [f"  {line}" for line in aligned(rows)]
-    if reasons.relaxations:
-        lines.append("Cheapest way out")
-        ordered = sorted(reasons.relaxations, key=lambda item: (item.cost, item.text))
-        ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
-        lines += [f"  {line}" for line in aligned(ways)]
-    else:
-        lines.append("No change of the request alone gives it a place.")
-    return lines
+def _alike(reasons: Sequence[DemandReasons]) -> list[list[DemandReasons]]:
+    """Put VMs together that the same hosts reject for the same reasons, with the same ways out."""
+    groups: dict[object, list[DemandReasons]] = {}
+    for item in reasons:
+        key = (item.hosts_considered, item.rejections, item.relaxations)
+        groups.setdefault(key, []).append(item)
+    return list(groups.values())
+
+
+def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLAIN) -> list[str]:
+    """Return why VMs of equal reasons have no place, and the ways out, cheapest first."""
+    first = alike[0]
+    names = _shorten([plan.name(item.demand) for item in alike])
+    lines = [style.paint(f"Cannot place {names}: {count(first.hosts_considered, 'host')} considered", "red")]
+    rejections = sorted(first.rejections, key=lambda item: (-len(item.hosts), item.constraint))
+    lines += [f"  {line}" for line in aligned([_rejection(plan, item) for item in rejections])]
+    if not first.relaxations:
+        return [*lines, "No change of the request alone makes room."]
+    ordered = sorted(first.relaxations, key=lambda item: (item.cost, item.text))
+    ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
+    return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways))]
+
+
+def _rejection(plan: Plan, reason: HostReason) -> tuple[str, str, str, str]:
+    """One row: how many hosts, the constraint, which hosts, the evidence."""
+    texts = list(dict.fromkeys(text for _, text in reason.hosts))
+    hosts = _shorten([plan.name(moid) for moid, _ in reason.hosts])
+    return str(len(reason.hosts)), reason.constraint, hosts, _evidence(texts)
 
 
 def _shorten(names: list[str]) -> str:

@@ -37,7 +37,7 @@ def vm_details(plan: Plan, vm: VmPlan, style: Style) -> list[str]:
     lines += [f"{_INDENT}why: {reason.text}" for reason in vm.reasons if not reason.violation]
     lines += [f"{_INDENT}{text}" for text in impact_details(vm.impact)]
     lines += [f"{_INDENT}note: {text}" for text in vm.notes]
-    fixed = [step.irreversible for step in steps if step.irreversible is not None]
+    fixed = [step.irreversible for step in steps if step.irreversible is not None and vm.vm is not None]
     lines.append(f"{_INDENT}steps: {', '.join(step.kind.value for step in steps)}")
     lines += [f"{_INDENT}cannot be undone: {text}" for text in fixed]
     return lines

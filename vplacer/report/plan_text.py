@@ -49,8 +49,12 @@ def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: 
     lines += [f"note: {text}" for text in plan.notes]
     if verbosity > 1:
         lines += ["", *step_lines(plan), "", *solver_lines(plan)]
-    lines += ["", style.paint(summary_line(plan), "bold"), proof_line(plan, seconds)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n" + summary_text(plan, style=style, seconds=seconds)
+
+
+def summary_text(plan: Plan, *, style: Style = PLAIN, seconds: float | None = None) -> str:
+    """Return only the last two lines of a plan's text: the counts and the proof."""
+    return f"{style.paint(summary_line(plan), 'bold')}\n{proof_line(plan, seconds)}\n"
 
 
 def source_line(plan: Plan) -> str:
@@ -163,6 +167,10 @@ def summary_line(plan: Plan) -> str:
         f"{summary.unchanged} unchanged",
     ]
     text = f"Plan: {', '.join(parts)}."
+    if plan.verdict.status is Status.INFEASIBLE:
+        text = f"Plan: none, since not all can be placed. Shown: {', '.join(parts)}."
+    if plan.verdict.status is Status.UNDECIDED:
+        text = "Plan: none yet."
     if plan.unplaced:
         text += f" {len(plan.unplaced)} without a place."
     if summary.violations_after is not None:

@@ -56,7 +56,8 @@ def devices_text(vm: VmPlan) -> str:
 
 def ask_text(ask: PlannedAsk) -> str:
     """Return the devices of one line of the request."""
-    number = len(ask.devices)
+    groups = {device.group for device in ask.devices if device.group is not None}
+    number = len(groups) or len(ask.devices)
     what = ask.what if ask.ask == "gpu" else f"NIC {ask.what}"
     text = what if number == 1 else f"{number} x {what}"
     if ask.path is not None:
@@ -65,7 +66,7 @@ def ask_text(ask: PlannedAsk) -> str:
         return f"{text} ({' '.join(device.address.short for device in ask.devices)})"
     if all(device.bound_by is BoundBy.LABEL for device in ask.devices):
         return f"{text}, any card of the label"
-    chosen = "card" if number == 1 else "cards"
+    chosen = "card" if len(ask.devices) == 1 else "cards"
     return f"{text}, {chosen} chosen by vSphere: {_guarantee(ask)}"
 
 
@@ -142,11 +143,17 @@ def value_text(value: object) -> str:
     return str(value) if value != "" else '""'
 
 
-def aligned(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
-    """Return rows as lines with columns of equal width; nothing is cut off, trailing blanks are."""
+def aligned(rows: Sequence[Sequence[str]], gap: str = "  ", widest: int = 48) -> list[str]:
+    """Return rows as lines with columns of equal width; nothing is cut off, trailing blanks are.
+
+    A cell wider than ``widest`` pushes the rest of its own line, not the whole column, to the right.
+    """
     if not rows:
         return []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [
+        max((len(row[column]) for row in rows if len(row[column]) <= widest), default=0)
+        for column in range(len(rows[0]))
+    ]
     return [
         gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]

@@ -45,4 +45,4 @@ def level_text(level: LevelResult) -> str:
     if level.gap is None:
         return f"{level.title} without a bound"
     best = "most" if level.maximise else "least"
-    return f"{level.title} within {level.gap} {level.unit} of the {best}"
+    return f"{level.title} within {level.gap} of the {best}"

@@ -1,0 +1,112 @@
+"""Golden texts of plans, kept in tests/cases/plan/golden."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plan.cases import case_named, check_golden
+from vplacer.plan.model import DriftItem, ObjectKind, OverlayRef, Plan
+from vplacer.report.plan_text import plan_text, summary_text
+from vplacer.report.style import Style, use_colour
+
+GOLDEN = {
+    "mix.txt": ("a bit of everything", 0),
+    "mix-v.txt": ("a bit of everything", 1),
+    "mix-vv.txt": ("a bit of everything", 2),
+    "nothing.txt": ("nothing to do", 0),
+    "nofit.txt": ("it does not fit", 0),
+    "nofit-nothing.txt": ("nothing fits and nothing helps", 0),
+    "partial.txt": ("part of it is placed because that was asked for", 0),
+    "static-v.txt": ("static pins card and nodes and costs vMotion HA DRS and snapshots", 1),
+    "group-v.txt": ("a device group comes whole", 1),
+}
+
+
+def _text(name: str) -> str:
+    case, verbosity = GOLDEN[name]
+    return plan_text(case_named(case).plan(), verbosity=verbosity)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden(name: str) -> None:
+    check_golden(name, _text(name))
+
+
+def test_colour_only_wraps_what_plain_text_says() -> None:
+    plan = case_named("a bit of everything").plan()
+    coloured = plan_text(plan, verbosity=2, style=Style(colour=True))
+    assert "\x1b[" in coloured
+    plain = coloured
+    for code in ("0", "1", "2", "31", "32", "33", "36"):
+        plain = plain.replace(f"\x1b[{code}m", "")
+    assert plain == plan_text(plan, verbosity=2)
+
+
+@pytest.mark.parametrize(
+    ("is_tty", "environ", "expected"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_when_to_colour(is_tty: bool, environ: dict[str, str], expected: bool) -> None:
+    assert use_colour(is_tty=is_tty, environ=environ) is expected
+
+
+def _told(**changes: object) -> str:
+    plan: Plan = case_named("a bit of everything").plan()
+    return plan_text(replace(plan, **changes))  # type: ignore[arg-type]
+
+
+def test_an_incomplete_inventory_is_said_in_the_first_line() -> None:
+    source = replace(case_named("a bit of everything").plan().source, gaps=2)
+    assert "INCOMPLETE: 2 parts could not be read" in _told(source=source).splitlines()[0]
+
+
+def test_overlays_with_source_and_age() -> None:
+    source = replace(
+        case_named("a bit of everything").plan().source,
+        overlays=tuple(
+            OverlayRef(host, "nvidia-smi topo -m", "2026-11-18T09:00:00Z", "0" * 64)
+            for host in ("esx1", "esx2", "esx3", "esx4")
+        ),
+    )
+    assert (
+        _told(source=source)
+        .splitlines()[0]
+        .endswith("overlays: esx1 ... esx4 (4 hosts) (nvidia-smi topo -m, 12 days old)")
+    )
+
+
+def test_drift_stands_apart_before_the_changes() -> None:
+    drift = (
+        DriftItem(ObjectKind.VM, "vm-1", "vm-07", "power", "poweredOn", "poweredOff"),
+        DriftItem(ObjectKind.VM, "vm-2", "vm-08", "exists", True, False),
+        DriftItem(ObjectKind.VM, "vm-3", "vm-09", "cpus", 4, 8),
+        DriftItem(ObjectKind.VM, "vm-3", "vm-09", "devices", ("vgpu a", "vgpu b"), ("vgpu b", "vgpu c")),
+    )
+    assert _told(drift=drift).splitlines()[1:7] == [
+        "Drift since the last plan",
+        "  vm-07 is off",
+        "  vm-08 is gone",
+        "  vm-09 cpus: 4 -> 8",
+        "  vm-09 devices: - vgpu a; + vgpu c",
+        "",
+    ]
+
+
+def test_the_time_is_told_only_when_it_is_given() -> None:
+    plan = case_named("nothing to do").plan()
+    assert plan_text(plan, seconds=0.44).splitlines()[-1] == "Proved: placed 1 of 1; locality optimal. 0.4 s."
+
+
+def test_summary_is_the_counts_and_the_proof() -> None:
+    plan = case_named("a bit of everything").plan()
+    assert summary_text(plan) == "\n".join(plan_text(plan).splitlines()[-2:]) + "\n"
