@@ -1,0 +1,144 @@
+"""Room of cards for vGPUs, against the tables of NVIDIA's guides."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.constraints.state_case import build_state
+from vplacer.constraints.holdings import AssignableDevice, devices_of_host
+from vplacer.constraints.vgpu import all_fit, profile_shape, room_for
+from vplacer.inventory.host import Host
+
+PROFILES = {
+    "A100-80": [f"grid_a100d-{n}c" for n in (4, 8, 10, 16, 20, 40, 80)]
+    + ["grid_a100d-1-10c", "grid_a100d-2-20c", "grid_a100d-3-40c", "grid_a100d-4-40c", "grid_a100d-7-80c"],
+    "A40": [f"nvidia_a40-{n}q" for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)],
+    "A30": ["nvidia_a30-24c", "nvidia_a30-1-6c", "nvidia_a30-2-12c", "nvidia_a30-4-24c"],
+}
+
+
+def _host(model: str, mode: str, version: str = "8.0.3") -> tuple[Host, AssignableDevice]:
+    site = {
+        "host_kinds": {
+            "k": {
+                "version": version,
+                "cpu": {"packages": 1, "cores": 32},
+                "memory_gib": 512,
+                "devices": [{"gpu": model, "node": 0, "mode": mode}],
+                "vgpu": {"profiles": PROFILES[model]},
+            }
+        },
+        "clusters": [{"name": "c", "hosts": [{"kind": "k"}]}],
+    }
+    problem = build_state(site, {}).problem
+    host = problem.inventory.hosts[0]
+    return host, devices_of_host(problem, host.moid)[0]
+
+
+def _room(model: str, mode: str, profile: str, held: tuple[str, ...] = ()) -> int:
+    host, card = _host(model, mode)
+    shape = profile_shape(host, profile)
+    assert shape is not None
+    shapes = tuple(s for name in held if (s := profile_shape(host, name)) is not None)
+    assert len(shapes) == len(held)
+    return room_for(card, shape, shapes)
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "most"),
+    [
+        ("A40", "nvidia_a40-48q", 1),
+        ("A40", "nvidia_a40-16q", 3),
+        ("A40", "nvidia_a40-6q", 8),
+        ("A40", "nvidia_a40-1q", 32),
+        ("A100-80", "grid_a100d-80c", 1),
+        ("A100-80", "grid_a100d-16c", 5),
+        ("A100-80", "grid_a100d-8c", 10),
+        ("A100-80", "grid_a100d-4c", 20),
+    ],
+)
+def test_same_size(model: str, profile: str, most: int) -> None:
+    assert _room(model, "sameSize", profile) == most
+    assert _room(model, "sameSize", profile, (profile,)) == most - 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "most"),
+    [
+        ("nvidia_a40-48q", 1),
+        ("nvidia_a40-24q", 2),
+        ("nvidia_a40-16q", 2),
+        ("nvidia_a40-12q", 4),
+        ("nvidia_a40-8q", 4),
+        ("nvidia_a40-1q", 32),
+    ],
+)
+def test_mixed_size_takes_fewer_of_some(profile: str, most: int) -> None:
+    assert _room("A40", "mixedSize", profile) == most
+
+
+def test_mixed_size_free_but_not_placeable() -> None:
+    # 4 GiB each in both halves: 40 of 48 GiB are free, and 24 GiB have no place.
+    assert _room("A40", "mixedSize", "nvidia_a40-24q", ("nvidia_a40-4q", "nvidia_a40-4q")) == 0
+    assert _room("A40", "mixedSize", "nvidia_a40-12q", ("nvidia_a40-4q", "nvidia_a40-4q")) == 2
+    assert _room("A40", "mixedSize", "nvidia_a40-4q", ("nvidia_a40-24q",)) == 4
+
+
+def test_mixed_size_largest_first() -> None:
+    host, card = _host("A40", "mixedSize")
+    shapes = {name: profile_shape(host, name) for name in PROFILES["A40"]}
+    large, small = shapes["nvidia_a40-24q"], shapes["nvidia_a40-8q"]
+    assert large is not None
+    assert small is not None
+    assert all_fit(card, (), (small, large, small))
+    assert not all_fit(card, (small,), (large, large))
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "most"),
+    [
+        ("A100-80", "grid_a100d-1-10c", 7),
+        ("A100-80", "grid_a100d-2-20c", 3),
+        ("A100-80", "grid_a100d-3-40c", 2),
+        ("A100-80", "grid_a100d-4-40c", 1),
+        ("A100-80", "grid_a100d-7-80c", 1),
+        ("A30", "nvidia_a30-1-6c", 4),
+        ("A30", "nvidia_a30-2-12c", 2),
+        ("A30", "nvidia_a30-4-24c", 1),
+    ],
+)
+def test_mig(model: str, profile: str, most: int) -> None:
+    assert _room(model, "multiInstanceGpu", profile) == most
+
+
+def test_mig_beside_others() -> None:
+    mode = "multiInstanceGpu"
+    assert _room("A100-80", mode, "grid_a100d-3-40c", ("grid_a100d-1-10c",)) == 1
+    assert _room("A100-80", mode, "grid_a100d-1-10c", ("grid_a100d-3-40c",)) == 3
+    assert _room("A100-80", mode, "grid_a100d-7-80c", ("grid_a100d-1-10c",)) == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "profile"),
+    [
+        ("sameSize", "grid_a100d-1-10c"),
+        ("mixedSize", "grid_a100d-1-10c"),
+        ("multiInstanceGpu", "grid_a100d-10c"),
+    ],
+)
+def test_the_current_mode_decides(mode: str, profile: str) -> None:
+    assert _room("A100-80", mode, profile) == 0
+
+
+def test_types_of_one_size_mix_from_8_0_u1_on() -> None:
+    for version, room in (("8.0.0", 0), ("8.0.1", 3)):
+        host, card = _host("A100-80", "sameSize", version)
+        shape = profile_shape(host, "grid_a100d-20c")
+        assert shape is not None
+        other = type(shape)(**{**{f: getattr(shape, f) for f in shape.__slots__}, "name": "grid_a100d-20q"})
+        assert room_for(card, shape, (other,)) == room
+
+
+def test_a_profile_the_host_does_not_offer_has_no_shape() -> None:
+    host, _ = _host("A40", "sameSize")
+    assert profile_shape(host, "nvidia_a40-5q") is None
