@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import ipaddress
+import json
 import logging
 import re
 import socket
@@ -19,6 +20,7 @@ from typing import Any, cast
 from vplacer.errors import UsageError
 from vplacer.lab.soap.dispatch import Dispatcher, Reply
 from vplacer.lab.soap.faults import Harm
+from vplacer.lab.soap.rest import PREFIX, TagService
 
 LOG = logging.getLogger(__name__)
 
@@ -48,7 +50,8 @@ class SoapServer(ThreadingMixIn, TCPServer):
         host: a loopback address or name.
         port: 0 = any free port.
         context: TLS, or None for plain HTTP.
-        dispatcher: answers the calls.
+        dispatcher: answers the SOAP calls.
+        rest: answers the REST calls.
         versions: the content of vimServiceVersions.xml.
 
     Raises:
@@ -61,10 +64,17 @@ class SoapServer(ThreadingMixIn, TCPServer):
     request_queue_size = 128
 
     def __init__(
-        self, host: str, port: int, context: ssl.SSLContext | None, dispatcher: Dispatcher, versions: bytes
+        self,
+        host: str,
+        port: int,
+        context: ssl.SSLContext | None,
+        dispatcher: Dispatcher,
+        rest: TagService,
+        versions: bytes,
     ) -> None:
         self.context = context
         self.dispatcher = dispatcher
+        self.rest = rest
         self.versions = versions
         self.stopping = False
         self._busy = 0
@@ -166,6 +176,9 @@ class _Handler(BaseHTTPRequestHandler):
         LOG.debug(format, *args)
 
     def do_GET(self) -> None:
+        if self.path.startswith(PREFIX):
+            self._answer_rest()
+            return
         with self._soap.answering():
             if self.path.partition("?")[0] == _VERSIONS_PATH:
                 self._send(Reply(200, self._soap.versions))
@@ -174,12 +187,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
+    def do_DELETE(self) -> None:
+        self._answer_rest()
+
+    def _answer_rest(self) -> None:
+        data = self._read_body()
+        if data is None:
+            return
+        with self._soap.answering():
+            reply = self._soap.rest.answer(self.command, self.path, self.headers, data)
+            body = b"" if reply.content is None else json.dumps(reply.content).encode()
+            self._send(Reply(reply.status, body), content_type="application/json")
+
     def do_POST(self) -> None:
-        try:
-            data = self._body()
-        except BadRequest as bad:
-            self.close_connection = True
-            self._send(Reply(bad.status, str(bad).encode()), content_type="text/plain")
+        if self.path.startswith(PREFIX):
+            self._answer_rest()
+            return
+        data = self._read_body()
+        if data is None:
             return
         with self._soap.answering():
             if self.path.partition("?")[0] not in _SERVICE_PATHS:
@@ -216,6 +241,15 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
         self.wfile.flush()
+
+    def _read_body(self) -> bytes | None:
+        """Read the request's body; answer a malformed one here and return None."""
+        try:
+            return self._body()
+        except BadRequest as bad:
+            self.close_connection = True
+            self._send(Reply(bad.status, str(bad).encode()), content_type="text/plain")
+            return None
 
     def _body(self) -> bytes:
         if "chunked" in self.headers.get("Transfer-Encoding", "").lower():

@@ -18,6 +18,7 @@ from vplacer.lab.soap.certs import make_certificates
 from vplacer.lab.soap.dispatch import Dispatcher
 from vplacer.lab.soap.faults import FaultPlan, FaultRule
 from vplacer.lab.soap.http import SoapServer
+from vplacer.lab.soap.rest import TagService
 from vplacer.lab.soap.sessions import READ_ONLY
 from vplacer.lab.soap.vcenter import Account, ServedSite, Settings, VCenter, random_id, utc_now
 from vplacer.lab.soap.views.site import lab_site
@@ -134,9 +135,11 @@ class LabServer:
             self._folder = tempfile.TemporaryDirectory(prefix="vplacer-lab-")
             self.ca_file.write_bytes(certificates.ca_pem)
         dispatcher = Dispatcher(self.vcenter, self.faults)
+        vcenter = self.vcenter
+        rest = TagService(vcenter.account, vcenter.site.tags, vcenter.settings.new_id)
         version_file = versions.version_file(self.vcenter.settings.api_version)
         try:
-            self._server = SoapServer(self.host, self._port, context, dispatcher, version_file)
+            self._server = SoapServer(self.host, self._port, context, dispatcher, rest, version_file)
         except BaseException:
             self._remove_folder()
             raise

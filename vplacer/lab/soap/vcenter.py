@@ -32,11 +32,21 @@ def random_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServedSite:
-    """An inventory ready to be served: its objects, its root folder, and who it says it is."""
+    """An inventory ready to be served.
+
+    Attributes:
+        store: its objects.
+        root_folder: the root of its tree.
+        about: who it says it is.
+        name: what its administrator called the vCenter; None = nothing.
+        tags: objects with their tags, written ``category:name``.
+    """
 
     store: Store
     root_folder: vim.Folder
     about: vim.AboutInfo
+    name: str | None = None
+    tags: tuple[tuple[Ref, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +155,13 @@ class VCenter:
                 "supportedLocaleList": ["en"],
             }
         if manager == "setting":
-            return {"setting": [vim.option.OptionValue(key="VirtualCenter.InstanceName", value=self._name())]}
+            name = vim.option.OptionValue(key="VirtualCenter.InstanceName", value=self.site.name)
+            return {"setting": [] if self.site.name is None else [name]}
         if manager == "taskManager":
             return {"recentTask": [], "maxCollector": 32}
         if manager == "eventManager":
             return {"maxCollector": 32}
         return {}
-
-    def _name(self) -> str:
-        return str(self.site.about.name)
 
     def _session_list(self) -> typetable.Value:
         return typetable.array_of(vim.UserSession, [s.user_session() for s in self.sessions.live()])

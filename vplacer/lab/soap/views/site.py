@@ -7,8 +7,10 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
-from vplacer.inventory.host import ConnectionState
+from vplacer.inventory.cluster import Cluster
+from vplacer.inventory.host import ConnectionState, Host
 from vplacer.inventory.vcenter import About
+from vplacer.inventory.vm import Vm
 from vplacer.lab.model.state import LabState
 from vplacer.lab.soap.store import Entry, Store
 from vplacer.lab.soap.vcenter import ServedSite
@@ -31,7 +33,8 @@ def lab_site(state: LabState) -> ServedSite:
     for seen in _objects(world, folders):
         store.add(seen.ref, seen.props, seen.answers)
     _withhold(store, world)
-    return ServedSite(store, folders.root, _about(state.inventory.about))
+    about = state.inventory.about
+    return ServedSite(store, folders.root, _about(about), about.name, tuple(_tags(world)))
 
 
 def _objects(world: World, folders: Folders) -> Iterator[Seen]:
@@ -99,6 +102,14 @@ def _member(hosts: dict[str, Any], host: Ref) -> str:
     return moid
 
 
+def _tags(world: World) -> Iterator[tuple[Ref, tuple[str, ...]]]:
+    inventory = world.inventory
+    entities: list[Cluster | Host | Vm] = [*inventory.clusters, *inventory.hosts, *inventory.vms]
+    for entity in entities:
+        if entity.tags:
+            yield world.ref(entity.moid), entity.tags
+
+
 def _withhold(store: Store, world: World) -> None:
     """Make unreadable again what could not be read when the inventory was taken."""
     entries = {typetable.moid(entry.ref): entry for entry in store.entries()}
@@ -120,7 +131,7 @@ def _fault(entry: Entry, kind: str, reason: str) -> Any:
 
 def _about(about: About) -> Any:
     return vim.AboutInfo(
-        name=about.name,
+        name="VMware vCenter Server",
         fullName=f"VMware vCenter Server {about.version} build-{about.build} (simulated)",
         vendor="VMware, Inc.",
         version=about.version,

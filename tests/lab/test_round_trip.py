@@ -1,0 +1,130 @@
+"""vplacer's own collector reads a site back from the lab as it was described."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vplacer.inventory.cluster import ResourcePool
+from vplacer.inventory.host import Host
+from vplacer.inventory.load import load_inventory_file
+from vplacer.inventory.site import Site
+from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.vm import Vm
+from vplacer.lab.model.state import seed_state
+from vplacer.lab.soap.server import LabServer
+from vplacer.vsphere.address import Address
+from vplacer.vsphere.collector import CollectOptions, collect
+from vplacer.vsphere.credentials import Credentials
+from vplacer.vsphere.secret import Secret
+from vplacer.vsphere.session import ConnectOptions, Session
+
+REPO = Path(__file__).resolve().parents[2]
+ODD = REPO / "tests/cases/lab/odd-site.yaml"
+EXAMPLES = sorted((REPO / "fixtures/sites").glob("*.yaml"))
+
+
+def collected(server: LabServer, options: CollectOptions | None = None) -> Inventory:
+    where = ConnectOptions(Address(server.host, server.port), ca_file=server.ca_file)
+    who = Credentials(server.username, Secret(server.password), "test", "test")
+    with Session.connect(where, who) as session:
+        return collect(session, options)
+
+
+def comparable(inventory: Inventory) -> Inventory:
+    """Take out what is of no account here: orders, and what a vCenter tells but a file may not."""
+    return replace(
+        inventory,
+        hosts=tuple(_host(h) for h in inventory.hosts),
+        pools=tuple(_pool(p) for p in inventory.pools),
+        vms=tuple(_vm(v) for v in inventory.vms),
+        notes=(),
+    )
+
+
+def _host(host: Host) -> Host:
+    # A host without GPUs is not asked for its passthrough candidates.
+    has_gpu = any(d.graphics is not None for d in host.pci_devices)
+    devices = host.pci_devices if has_gpu else tuple(replace(d, system_id=None) for d in host.pci_devices)
+    bindings = tuple(sorted(host.bindings, key=lambda b: (b.vm, b.instance_id)))
+    return replace(host, pci_devices=devices, bindings=bindings)
+
+
+def _pool(pool: ResourcePool) -> ResourcePool:
+    return replace(pool, cpu_unreserved_mhz=None)
+
+
+def _vm(vm: Vm) -> Vm:
+    own = vm.ownership
+    if own.managed_by == "com.vmware.vim.eam":
+        own = replace(own, managed_by=None, is_agent=True)
+    devices = tuple(sorted(vm.devices, key=lambda d: d.key))
+    return replace(vm, devices=devices, ownership=own, measured_home=None)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_example_site_is_read_back(path: Path) -> None:
+    site = load_inventory_file(path)
+    with LabServer(site) as server:
+        read = collected(server)
+    assert read.gaps == ()
+    assert comparable(read) == comparable(site.inventory)
+
+
+def test_small_pages_make_no_difference() -> None:
+    site = load_inventory_file(EXAMPLES[0])
+    with LabServer(site, page_size=2) as server:
+        assert comparable(collected(server)) == comparable(site.inventory)
+
+
+def without_unreadable(site: Site) -> tuple[Site, set[str]]:
+    """Leave out of a comparison the hosts and VMs of which a vCenter tells only a part."""
+    partly = {gap.object for gap in site.inventory.gaps}
+    partly |= {vm.moid for vm in site.inventory.vms if not vm.readable}
+    return site, partly
+
+
+def test_odd_site_is_read_back() -> None:
+    site, partly = without_unreadable(load_inventory_file(ODD))
+    with LabServer(site, api_version="9.1.0.0") as server:
+        read = comparable(collected(server))
+    expected = comparable(site.inventory)
+    for ours, theirs in ((read.hosts, expected.hosts), (read.vms, expected.vms)):
+        assert [o.moid for o in ours] == [t.moid for t in theirs]
+        compared = [(o, t) for o, t in zip(ours, theirs, strict=True) if o.moid not in partly]
+        assert compared
+        for ours_, theirs_ in compared:
+            assert ours_ == theirs_
+    assert (read.clusters, read.pools, read.datacenters) == (
+        expected.clusters, expected.pools, expected.datacenters,
+    )  # fmt: skip
+    assert (read.datastores, read.networks) == (expected.datastores, expected.networks)
+    assert {(g.object, g.path, g.kind) for g in read.gaps} >= {
+        (g.object, g.path, g.kind) for g in site.inventory.gaps
+    }
+
+
+def test_measured_homes_are_where_the_model_has_the_vms() -> None:
+    site = load_inventory_file(ODD)
+    state = seed_state(site)
+    with LabServer(site) as server:
+        read = collected(server, CollectOptions(measure_homes=True))
+    for vm in site.inventory.vms:
+        home, measured = state.home(vm), read.vm_by_moid[vm.moid].measured_home
+        if home is None:
+            assert measured is None
+        else:
+            assert measured is not None
+            assert (measured.nodes, measured.locality_percent) == (home.nodes, home.locality_percent)
+            assert (measured.migrations, measured.at) == (home.migrations, site.inventory.taken_at)
+
+
+def test_account_without_rights_sees_the_inventory_as_incomplete() -> None:
+    site = load_inventory_file(EXAMPLES[0])
+    held = ["System.Anonymous", "System.View"]
+    with LabServer(site, privileges=held) as server:
+        read = collected(server)
+    assert {gap.kind for gap in read.gaps} == {"permission"}
+    assert {host.moid for host in site.inventory.hosts} <= {gap.object for gap in read.gaps}
