@@ -22,6 +22,7 @@ from vplacer.plan.model import (
     Source,
     Summary,
     Symbol,
+    Unplaced,
     Verdict,
     VmPlan,
 )
@@ -103,7 +104,7 @@ def build_plan(
         applyable=bool(steps) and placed_all and decided,
         summary=_summary(problem, vms, violations_before, violations_after),
         vms=vms,
-        unplaced=tuple((item, problem.demand_by_id[item].name) for item in solution.unplaced),
+        unplaced=tuple(Unplaced(item, problem.demand_by_id[item].name) for item in solution.unplaced),
         left_alone=problem.request.left_alone,
         steps=steps,
         observed=_observed(problem, jobs),

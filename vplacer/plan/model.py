@@ -293,6 +293,14 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A VM of the request that has no place."""
+
+    demand: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A complete plan.
 
@@ -309,7 +317,7 @@ class Plan:
     applyable: bool
     summary: Summary
     vms: tuple[VmPlan, ...]
-    unplaced: tuple[tuple[str, str], ...]
+    unplaced: tuple[Unplaced, ...]
     left_alone: tuple[LeftAlone, ...]
     steps: tuple[Step, ...]
     observed: tuple[Observed, ...]

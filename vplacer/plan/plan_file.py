@@ -25,9 +25,10 @@ _ENVELOPE: Final = ("format", "format_version", "sha256")
 def plan_document(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON values, sealed with its hash."""
     document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, **encode(plan)}
-    request = dict(document["request"])
-    request["document"] = json.loads(request["document"])
-    document["request"] = request
+    document["request"] |= {"document": json.loads(document["request"]["document"])}
+    document["names"] = dict(document["names"])
+    for item in document["observed"]:
+        item["fields"] = dict(item["fields"])
     document["sha256"] = sha256_of(document)
     return document
 
@@ -71,14 +72,29 @@ def parse_plan(raw: bytes, path: str) -> Plan:
         )
     for key in _ENVELOPE:
         document.pop(key, None)
-    request = document.get("request")
-    if isinstance(request, dict) and "document" in request:
-        text = json.dumps(request["document"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        document["request"] = {**request, "document": text}
+    _unfold(document)
     try:
         return decode(Plan, document)
     except CodecError as error:
         raise FileFormatError(error.what, path=path, pointer=pointer_text(error.pointer)) from None
+
+
+def _unfold(document: dict[str, Any]) -> None:
+    """Turn the mappings of the file into the pairs and the text of the model, where they are mappings."""
+    request = document.get("request")
+    if isinstance(request, dict) and "document" in request:
+        text = json.dumps(request["document"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        document["request"] = {**request, "document": text}
+    observed = document.get("observed")
+    holders = [(document, "names")]
+    holders += (
+        [(item, "fields") for item in observed if isinstance(item, dict)]
+        if isinstance(observed, list)
+        else []
+    )
+    for holder, key in holders:
+        if isinstance(holder.get(key), dict):
+            holder[key] = [[name, value] for name, value in sorted(holder[key].items())]
 
 
 def _parse_json(raw: bytes, path: str) -> dict[str, Any]:
