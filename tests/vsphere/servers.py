@@ -132,6 +132,8 @@ class ScriptedVCenter:
     api_type: str = "VirtualCenter"
     calls: list[str] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
+    cookies: dict[str, str] = field(default_factory=lambda: {"Login": "abc"})
+    sent_cookies: list[str] = field(default_factory=list)
 
     def reply(self, method: str, body: str) -> tuple[int, bytes]:
         self.calls.append(method)
@@ -175,9 +177,10 @@ def serving(script: ScriptedVCenter, certificate: Certificate, folder: Path) -> 
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             method = re.search(r"<(\w+) xmlns=\"urn:vim25\"><_this", body)
             assert method is not None
+            script.sent_cookies.append(self.headers.get("Cookie", ""))
             status, content = script.reply(method[1], body)
-            cookie = 'vmware_soap_session="abc"; Path=/; HttpOnly; Secure' if method[1] == "Login" else ""
-            self.answer(status, content, cookie)
+            name = script.cookies.get(method[1])
+            self.answer(status, content, f'vmware_soap_session="{name}"; Path=/; HttpOnly' if name else "")
 
         def answer(self, status: int, body: bytes, cookie: str = "") -> None:
             self.send_response(status)

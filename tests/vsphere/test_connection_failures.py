@@ -56,6 +56,12 @@ def test_unknown_name() -> None:
     assert "the name 'no-such-vcenter.invalid' is not known" in str(error)
 
 
+def test_name_that_cannot_be() -> None:
+    error = connect_error(ConnectOptions(Address("vc..example")))
+    assert isinstance(error, ConnectionFailed)
+    assert "the name 'vc..example' is not known" in str(error)
+
+
 def test_refused() -> None:
     port = unused_port()
     error = connect_error(local(port))
@@ -120,6 +126,11 @@ def test_closed_during_handshake() -> None:
         (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", "does not take requests now"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00",
+            "cut off",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 14\r\n\r\n"
+            b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff",
             "cut off",
         ),
     ],

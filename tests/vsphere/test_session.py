@@ -273,3 +273,14 @@ def test_connection_kept_too_long_is_replaced(script: ScriptedVCenter, connect) 
         with pytest.raises(ConnectionFailed):
             session.call(MoRef("VirtualMachine", "vm-1"), "MarkAsTemplate")
     assert script.calls.count("MarkAsTemplate") == 0
+
+
+def test_cookie_of_another_answer_does_not_replace_the_sessions(script: ScriptedVCenter, connect) -> None:  # type: ignore[no-untyped-def]
+    script.cookies["RetrieveServiceContent"] = "anonymous-1"
+    script.cookies["QueryConfigTarget"] = "anonymous-2"
+    script.answers["QueryConfigTarget"] = [GONE, "<returnval><numCpus>4</numCpus></returnval>"]
+    with connect() as session:
+        session.call(MoRef("EnvironmentBrowser", "e"), "QueryConfigTarget")
+    sent = dict(zip(script.calls, script.sent_cookies, strict=True))
+    assert sent["Login"] == ""
+    assert sent["QueryConfigTarget"] == sent["Logout"] == 'vmware_soap_session="abc"'

@@ -97,6 +97,7 @@ class ServerAbout:
 class Session:
     """A logged-in session; use it as a context manager, so that it is always logged out.
 
+    It is not kept alive: while it is read from it is never idle for long, and one that ended is renewed.
     Calls may come from several threads, except while a session is recorded or replayed.
     """
 
@@ -293,7 +294,6 @@ class Session:
         manager = self.content.ref("sessionManager")
         if manager is None:
             raise ConnectionFailed("the server offers no login", obj=self.host, hint="check the address")
-        self._cookie = ""
         credentials = self._credentials
         failure: VSphereError
         try:
@@ -325,12 +325,14 @@ class Session:
             "Content-Type": "text/xml; charset=UTF-8",
             "SOAPAction": self._codec.soap_action,
         }
-        if self._cookie:
+        # A login makes a session of its own. Only its answer names the session: a server also hands a
+        # cookie to whoever comes without one, which another thread may be doing just now.
+        if self._cookie and method != "Login":
             headers["Cookie"] = self._cookie
         reply = self._transport.request(
             "POST", _PATH, body=request, headers=headers, repeatable=method in _REPEATABLE
         )
-        if cookie := reply.headers.get("set-cookie"):
+        if method == "Login" and (cookie := reply.headers.get("set-cookie")):
             self._cookie = cookie.partition(";")[0]
         if reply.status not in (200, 500):
             raise self._bad_status(reply)

@@ -15,6 +15,7 @@ import socket
 import ssl
 import threading
 import time
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,7 @@ class Transport:
                     connection.close()
                     connection = self._open()
             return self._exchange(connection, method, path, body, sent)
-        except (OSError, http.client.HTTPException, EOFError) as error:
+        except (OSError, http.client.HTTPException, EOFError, UnicodeError, zlib.error) as error:
             connection.close()
             raise self._translated(error) from None
         except BaseException:
@@ -192,9 +193,10 @@ _PLAIN_HTTP_REASONS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAI
 def _explain(error: Exception, address: Address, proxy: Proxy | None) -> tuple[str, str | None, str]:
     """Return what happened, why, and what to do next."""
     way = f" through the proxy {proxy}" if proxy else ""
-    if isinstance(error, socket.gaierror):
+    if isinstance(error, socket.gaierror | UnicodeError):
         name = proxy.host if proxy else address.host
-        return f"the name '{name}' is not known", error.strerror, "check the spelling and the DNS settings"
+        why = error.strerror if isinstance(error, socket.gaierror) else "it is no valid name"
+        return f"the name '{name}' is not known", why, "check the spelling and the DNS settings"
     if isinstance(error, ConnectionRefusedError):
         return (
             f"the connection was refused{way}",
@@ -209,7 +211,7 @@ def _explain(error: Exception, address: Address, proxy: Proxy | None) -> tuple[s
         )
     if isinstance(error, ssl.SSLError):
         return _explain_tls(error)
-    if isinstance(error, http.client.IncompleteRead | EOFError | gzip.BadGzipFile):
+    if isinstance(error, http.client.IncompleteRead | EOFError | gzip.BadGzipFile | zlib.error):
         return "the answer was cut off", None, "try again; if it persists, look for a proxy in between"
     if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
         return f"the connection was closed before an answer came{way}", None, "try again"
