@@ -52,10 +52,13 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
     from vplacer.jobs.plan import PlanOptions
     from vplacer.solver.verdict import SolveOptions
 
-    if values["dry_run"] and values["output"]:
-        raise UsageError(
-            "--dry-run and --output exclude each other", why="a dry run writes nothing", hint="leave one out"
-        )
+    for name in ("output", "record"):
+        if values["dry_run"] and values[name]:
+            raise UsageError(
+                f"--dry-run and --{name} exclude each other",
+                why="a dry run writes nothing",
+                hint="leave one out; without --dry-run nothing is changed in the vCenter either",
+            )
     return PlanOptions(
         source=source_of(ctx, common, values),
         request=values["request"],

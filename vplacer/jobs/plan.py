@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vplacer.errors import Undecided, UsageError, VplacerError
+from vplacer.errors import Undecided, UnknownObjectError, UsageError, VplacerError
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_writable
 from vplacer.jobs.source import Reading, SourceOptions, read_source
@@ -17,6 +18,7 @@ from vplacer.solver.verdict import SolveOptions, Status, StoppedBy
 
 if TYPE_CHECKING:
     from vplacer.constraints.state import Problem
+    from vplacer.inventory.vcenter import Inventory
     from vplacer.plan.model import OverlayRef, Plan
     from vplacer.request.file import RequestFile
     from vplacer.solver.verdict import Solution
@@ -96,6 +98,7 @@ def _problem(request: RequestFile, reading: Reading, options: PlanOptions) -> Pr
     from vplacer.request.resolve import resolve
     from vplacer.topology.build import build_topologies
 
+    _refuse_unknown(options.include_managed, reading.inventory)
     topologies = build_topologies(reading.inventory, reading.overlays)
     resolved = resolve(
         request,
@@ -112,6 +115,20 @@ def _problem(request: RequestFile, reading: Reading, options: PlanOptions) -> Pr
             resolved, demands=tuple(replace(demand, may_move=True) for demand in resolved.demands)
         )
     return Problem(reading.inventory, topologies, resolved)
+
+
+def _refuse_unknown(names: Sequence[str], inventory: Inventory) -> None:
+    """Refuse names of VMs that do not exist: a slip must not leave a VM out without a word."""
+    known = {word for vm in inventory.vms for word in (vm.name, vm.moid)}
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, sorted(known), n=1)
+            raise UnknownObjectError(
+                "no VM has this name",
+                obj=name,
+                why="given with --include-managed",
+                hint=f"did you mean {close[0]}?" if close else None,
+            )
 
 
 def _solve(problem: Problem, options: PlanOptions, world: World) -> tuple[Solution, float]:

@@ -229,4 +229,22 @@ def _collect(
         measure_homes=options.measure_homes,
     )
     with Session.connect(connect, credentials) as session:
-        return collect(session, wanted, world.progress.step)
+        return collect(session, wanted, lambda what, *done: _show(world, what, *done))
+
+
+_WORDS = {
+    "Datacenter": "datacenters",
+    "Folder": "folders",
+    "ComputeResource": "compute resources",
+    "ClusterComputeResource": "clusters",
+    "ResourcePool": "resource pools",
+    "Datastore": "datastores",
+    "Network": "networks",
+    "HostSystem": "hosts",
+    "VirtualMachine": "VMs",
+    "OptionManager": "settings",
+}
+
+
+def _show(world: World, what: str, done: int, total: int | None) -> None:
+    world.progress.step(f"reading {_WORDS.get(what, what)}", done, total)
