@@ -193,7 +193,10 @@ def holdings_of_vm(vm: Vm, host: Host, topology: HostTopology) -> tuple[Holding,
     A VM that does not run holds nothing, except what the host still says it holds (a claim that
     outlives the VM's run keeps the card from others).
     """
-    devices = assignable_devices(host, topology)
+    return _holdings(vm, host, assignable_devices(host, topology))
+
+
+def _holdings(vm: Vm, host: Host, devices: tuple[AssignableDevice, ...]) -> tuple[Holding, ...]:
     bindings = [binding for binding in host.bindings if binding.vm == vm.moid and binding.address is not None]
     if not vm.is_on:
         return _claims_told(vm.moid, host, bindings, devices)
@@ -413,8 +416,7 @@ def claims_at_power_on(vm: Vm, host: Host) -> tuple[Holding, ...]:
 
 def devices_of_host(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
     """Return `assignable_devices` of a host, computed once a problem."""
-    found = problem.derive(_all_devices, host)
-    return found
+    return problem.derive(_all_devices, host)
 
 
 def _all_devices(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
@@ -430,7 +432,8 @@ def _vm_holdings(problem: Problem, moid: str) -> tuple[Holding, ...]:
     vm = problem.inventory.vm_by_moid[moid]
     if vm.host is None or vm.host not in problem.topologies:
         return ()
-    return holdings_of_vm(vm, problem.inventory.host_by_moid[vm.host], problem.topologies[vm.host])
+    host = problem.inventory.host_by_moid[vm.host]
+    return _holdings(vm, host, devices_of_host(problem, vm.host))
 
 
 def host_use(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> HostUse:

@@ -28,9 +28,10 @@ _NEARNESS = (
 class AskLocality:
     """What is guaranteed of one ask of a placement, whatever cards the platform chooses.
 
-    ``numa``: the farthest any of its devices may be from the VM's nodes (from any node, if the VM
-    floats); UNKNOWN where a device's node is. ``both_sides_fixed``: CPUs and memory are bound to nodes
-    (or the host has one), and so are the devices, by backing, label or because every choice is alike.
+    ``numa``: the farthest any of its devices may be from the VM's nodes; UNKNOWN where a device's
+    node is, and where the VM floats: nothing is local then. ``both_sides_fixed``: CPUs and memory are
+    bound to nodes (or the host has one), and so are the devices, by backing, label or because every
+    choice is alike.
     ``interconnect_ok`` and ``near_gpu_ok``: None = not known; True where nothing was asked.
     """
 
@@ -52,10 +53,7 @@ def ask_locality(
         if assignment.ask == ask_kind and assignment.index == index
     ]
     nodes = fixed_nodes(topology, placement)
-    possible = nodes or tuple(node.id for node in topology.nodes if node.core_count > 0)
-    relations = [
-        {card_relation(topology, card, possible, floats=not nodes) for card in options} for _, options in mine
-    ]
+    relations = [{card_relation(topology, card, nodes) for card in options} for _, options in mine]
     numa = max((r for found in relations for r in found), key=_NEARNESS.index, default=NumaRelation.SAME_NODE)
     device_side = all(
         len(found) == 1 or assignment.bound_by is not BoundBy.PLATFORM
@@ -85,22 +83,17 @@ def fixed_nodes(topology: HostTopology, placement: Placement) -> tuple[int, ...]
     return tuple(with_cores) if len(with_cores) == 1 else ()
 
 
-def card_relation(
-    topology: HostTopology, card: PciAddress, nodes: Sequence[int], floats: bool = False
-) -> NumaRelation:
-    """Return how near a card is to the nearest of some nodes, or, of a VM that floats, to the farthest.
+def card_relation(topology: HostTopology, card: PciAddress, nodes: Sequence[int]) -> NumaRelation:
+    """Return how near a card is to the nearest of some nodes.
 
     A card on a node without cores is as near as the nodes with cores nearest to it. UNKNOWN where the
-    card's node is.
+    card's node is, and where there are no nodes: the VM floats.
     """
     device = topology.device(card)
     if device is None or not device.cpu_nodes or not nodes:
         return NumaRelation.UNKNOWN
-    relations = [
-        min((topology.node_relation(own, node) for own in device.cpu_nodes), key=_NEARNESS.index)
-        for node in nodes
-    ]
-    return max(relations, key=_NEARNESS.index) if floats else min(relations, key=_NEARNESS.index)
+    relations = (topology.node_relation(own, node) for own in device.cpu_nodes for node in nodes)
+    return min(relations, key=_NEARNESS.index)
 
 
 def _is_gpu(topology: HostTopology, address: PciAddress) -> bool:

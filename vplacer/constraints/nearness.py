@@ -89,7 +89,7 @@ def _numa_break(
     platform = any(a.bound_by is BoundBy.PLATFORM for a in mine)
     if not nodes:
         text = f"{name} {policy.value}: vCPUs and memory are not bound to nodes"
-        return Violation(NOT_STEERABLE, demand.id, text, sure, placement.host)
+        return Violation(NOT_STEERABLE, demand.id, text, host=placement.host)
     if platform or chosen_well:
         who = (
             "the platform chooses the card at power-on" if platform else "the label leaves a choice of cards"
