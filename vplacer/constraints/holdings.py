@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from vplacer.constraints.cards import (
+    AssignableDevice,
+    allowed_by,
+    assignable_devices,
+    devices_of_host,
+    offers,
+)
 from vplacer.constraints.state import Problem
-from vplacer.inventory.gpu_models import gpu_by_ids
-from vplacer.inventory.host import DeviceBinding, GpuMode, Host
-from vplacer.inventory.nic_models import NIC_MODELS, NicModel
-from vplacer.inventory.pci import PciAddress, PciIds
+from vplacer.inventory.host import DeviceBinding, Host
+from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import (
-    AllowedDevice,
     DvxBacking,
     DynamicBacking,
     SriovBacking,
@@ -28,11 +32,26 @@ from vplacer.inventory.vm import (
 from vplacer.request.demand import BoundBy
 from vplacer.topology.host_topology import HostTopology
 
+__all__ = [
+    "PASSTHROUGH",
+    "VF",
+    "VGPU",
+    "AssignableDevice",
+    "Holding",
+    "HostUse",
+    "allowed_by",
+    "assignable_devices",
+    "claims_at_power_on",
+    "devices_of_host",
+    "holdings_of_vm",
+    "host_use",
+    "offers",
+    "vm_holdings",
+]
+
 PASSTHROUGH = "passthrough"
 VGPU = "vgpu"
 VF = "vf"
-
-_SHARED_DIRECT = "sharedDirect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +75,6 @@ class Holding:
     label: str | None
     certain: bool
     group: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AssignableDevice:
-    """A GPU or a physical NIC port, and how a VM may get it.
-
-    ``kind``: "gpu" | "nic". ``model``: canonical name of the GPU or NIC tables, else the ids ("10de:1eb8").
-    ``node`` and ``package``: where it sits, None = unknown. ``passthrough``: usable as a whole now.
-    ``vgpu``: the vendor's host driver has it (graphics type sharedDirect).
-    ``sriov_free_vfs``: virtual functions present, whoever holds them (`HostUse.free_vfs` subtracts).
-    ``link_mbps``: 0 = the link is down, None = not known; a port that is passed through has no link
-    the host could tell of, and shows the speed of its model.
-    ``unusable``: why no VM can get it in any way, else None.
-    """
-
-    address: PciAddress
-    kind: str
-    model: str
-    ids: PciIds
-    label: str | None
-    node: int | None
-    package: int | None
-    passthrough: bool
-    vgpu: bool
-    mode: GpuMode
-    framebuffer_mib: int | None
-    sriov_free_vfs: int
-    link_mbps: int | None
-    rdma: bool | None
-    unusable: str | None
 
 
 @dataclass(frozen=True)
@@ -120,71 +109,6 @@ class HostUse:
         known = sum(1 for holding in self.held.get(address, ()) if holding.kind == VF)
         maybe = sum(1 for h in self.uncertain if h.kind == VF and address in h.candidates)
         return max(0, device.sriov_free_vfs - known - maybe)
-
-
-def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDevice, ...]:
-    """Return the GPUs and physical NIC ports of a host, by address."""
-    by_address = {device.address: device for device in host.pci_devices}
-    pnics = {pnic.address: pnic for pnic in host.pnics if pnic.address is not None}
-    found = []
-    kinds = [*((device, "gpu") for device in topology.gpus), *((d, "nic") for d in topology.nics)]
-    for placed, kind in sorted(kinds, key=lambda pair: pair[0].address):
-        device = by_address.get(placed.address)
-        if device is None:
-            continue
-        state, graphics, sriov = device.passthrough, device.graphics, device.sriov
-        active = state is not None and state.active
-        vgpu = graphics is not None and graphics.type == _SHARED_DIRECT
-        vfs = sriov.vf_present if sriov is not None and sriov.active else 0
-        pnic = pnics.get(device.address)
-        nic = _nic_model(device.ids) if kind == "nic" else None
-        gpu = gpu_by_ids(device.ids) if kind == "gpu" else None
-        memory = gpu.memory_mib if gpu is not None else None
-        if memory is None and graphics is not None and graphics.memory_kib is not None:
-            memory = graphics.memory_kib // 1024
-        found.append(
-            AssignableDevice(
-                address=device.address,
-                kind=kind,
-                model=nic.name if nic is not None else (placed.model or str(device.ids)),
-                ids=device.ids,
-                label=(state.label or None) if state is not None else None,
-                node=placed.node,
-                package=placed.package,
-                passthrough=active,
-                vgpu=vgpu,
-                mode=graphics.mode if graphics is not None else GpuMode.NONE,
-                framebuffer_mib=memory,
-                sriov_free_vfs=vfs,
-                link_mbps=(pnic.link_mbps or 0)
-                if pnic is not None
-                else (nic.mbps if nic is not None else None),
-                rdma=(
-                    pnic.rdma
-                    if pnic is not None and pnic.rdma is not None
-                    else (nic.rdma if nic is not None else None)
-                ),
-                unusable=_why_unusable(host, device.address) if not (active or vgpu or vfs) else None,
-            )
-        )
-    return tuple(found)
-
-
-def _nic_model(ids: PciIds) -> NicModel | None:
-    return next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
-
-
-def _why_unusable(host: Host, address: PciAddress) -> str:
-    """Say why a card that is neither active, nor vGPU, nor cut in functions goes to no VM."""
-    device = host.device(address)
-    state = device.passthrough if device is not None else None
-    if state is not None and state.enabled:
-        return "needs reboot: passthrough is enabled but not active yet"
-    if state is None or not state.capable:
-        return "not capable of passthrough"
-    if device is not None and device.graphics is not None and device.graphics.type != "direct":
-        return f"passthrough is not enabled (graphics type {device.graphics.type})"
-    return "passthrough is not enabled"
 
 
 def holdings_of_vm(vm: Vm, host: Host, topology: HostTopology) -> tuple[Holding, ...]:
@@ -356,27 +280,6 @@ class _Resolver:
         return Holding(vm, device.key, VF, None, ports, None, BoundBy.PLATFORM, None, False, group)
 
 
-def allowed_by(allowed: tuple[AllowedDevice, ...], ids: PciIds) -> bool:
-    """Whether a card is one of a Dynamic backing's alternatives; an empty list allows none."""
-    return any(
-        (want.vendor, want.device) == (ids.vendor, ids.device)
-        and want.sub_vendor in (None, ids.sub_vendor)
-        and want.sub_device in (None, ids.sub_device)
-        for want in allowed
-    )
-
-
-def offers(host: Host, card: AssignableDevice, profile: str) -> bool:
-    """Whether a profile belongs to a card's model.
-
-    Where the host does not describe the profile, every vGPU card may be meant.
-    """
-    described = [p for p in host.vgpu_profiles if p.name == profile]
-    if not described:
-        return profile in host.vgpu_types
-    return any((p.vendor, p.device) == (card.ids.vendor, card.ids.device) for p in described)
-
-
 def _label_fits(wanted: str | None, has: str | None) -> bool:
     return not wanted or wanted == has
 
@@ -412,15 +315,6 @@ def claims_at_power_on(vm: Vm, host: Host) -> tuple[Holding, ...]:
         for device in vm.devices
         if isinstance(device.backing, StaticBacking) and host.device(device.backing.address) is not None
     )
-
-
-def devices_of_host(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
-    """Return `assignable_devices` of a host, computed once a problem."""
-    return problem.derive(_all_devices, host)
-
-
-def _all_devices(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
-    return assignable_devices(problem.inventory.host_by_moid[host], problem.topologies[host])
 
 
 def vm_holdings(problem: Problem, vm: str) -> tuple[Holding, ...]:

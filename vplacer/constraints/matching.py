@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vplacer.constraints.holdings import AssignableDevice, offers
+from vplacer.constraints.cards import AssignableDevice, offers
 from vplacer.constraints.vgpu import profile_shape, why_mode_refuses
 from vplacer.inventory.host import DeviceGroupType, GroupComponent, Host
 from vplacer.inventory.pci import PciAddress, PciIds

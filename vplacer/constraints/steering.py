@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from vplacer.constraints.holdings import PASSTHROUGH, AssignableDevice, HostUse, host_use, vm_holdings
+from vplacer.constraints.cards import AssignableDevice
+from vplacer.constraints.holdings import PASSTHROUGH, HostUse, host_use, vm_holdings
 from vplacer.constraints.matching import (
     gpu_matches,
     group_sets,

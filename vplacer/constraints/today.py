@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vplacer.constraints.bipartite import assign
+from vplacer.constraints.cards import devices_of_host, nic_model
 from vplacer.constraints.holdings import (
     VF,
     VGPU,
     Holding,
-    devices_of_host,
     vm_holdings,
 )
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem
 from vplacer.constraints.supply import demand_parts
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host
-from vplacer.inventory.nic_models import NIC_MODELS
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vm import (
     DynamicBacking,
@@ -278,5 +277,5 @@ def _kind_of_allowed(backing: DynamicBacking) -> tuple[str, str] | None:
     gpu = gpu_by_ids(ids)
     if gpu is not None:
         return "gpu", gpu.name
-    nic = next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
+    nic = nic_model(ids)
     return ("nic", nic.name) if nic is not None else None

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vplacer.constraints.holdings import AssignableDevice
+from vplacer.constraints.cards import AssignableDevice
 from vplacer.inventory.gpu_models import GpuModel, gpu_by_ids
 from vplacer.inventory.host import GpuMode, Host, VgpuProfile
 from vplacer.inventory.limits_table import parse_release

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.costs import LESS_DEVICES
-from vplacer.constraints.holdings import devices_of_host
 from vplacer.constraints.matching import gpu_matches, why_nic_differs
 from vplacer.constraints.registry import Relaxation, host_check
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem, State, Violation

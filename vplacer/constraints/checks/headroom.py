@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from vplacer.constraints.cards import AssignableDevice, devices_of_host
 from vplacer.constraints.costs import SOFTER_RULE
-from vplacer.constraints.holdings import PASSTHROUGH, VGPU, AssignableDevice, devices_of_host, vm_holdings
+from vplacer.constraints.holdings import PASSTHROUGH, VGPU, vm_holdings
 from vplacer.constraints.loads import load_of, load_today, supply_of
 from vplacer.constraints.registry import Check, Relaxation
 from vplacer.constraints.state import Problem, State, Violation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vplacer.constraints.cards import AssignableDevice, devices_of_host, offers
 from vplacer.constraints.costs import HOST_CHANGE, LESS_DEVICES, OTHER_BINDING
-from vplacer.constraints.holdings import AssignableDevice, devices_of_host, offers
 from vplacer.constraints.matching import gpu_matches, group_sets, group_type
 from vplacer.constraints.registry import Filter, Relaxation
 from vplacer.constraints.state import Problem

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vplacer.constraints.cards import AssignableDevice, devices_of_host
 from vplacer.constraints.costs import LESS_DEVICES, OTHER_BINDING
-from vplacer.constraints.holdings import AssignableDevice, devices_of_host
 from vplacer.constraints.matching import why_nic_differs
 from vplacer.constraints.registry import Filter, Relaxation
 from vplacer.constraints.state import Problem
