@@ -117,7 +117,7 @@ command = Command(
             ["--format"],
             type=click.Choice(["text", "json"]),
             default="text",
-            help="text for people; json is stable, see docs/plan-json.md.",
+            help="text for people; json is stable, and what --output saves.",
         ),
         click.Option(["--summary"], is_flag=True, help="Print only the counts and the verdict."),
         click.Option(
