@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.conftest import REPO
+from vplacer.constraints.state import Problem
+from vplacer.constraints.today import differences_today
 from vplacer.errors import UnknownObjectError
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
@@ -57,7 +59,9 @@ def test_it_asks_for_what_is(name: str) -> None:
     by_id = {demand.id: _essence(demand) for demand in wanted.demands}
     assert {demand.id: _essence(demand) for demand in found.demands} == by_id
     assert len(found.demands) + len(wanted.left_alone) == len(movable)
+    problem = Problem(site.inventory, build_topologies(site.inventory, site.overlays), found)
     for demand in found.demands:
+        assert differences_today(problem, demand) == ()
         vm = site.inventory.vm_by_moid[demand.id]
         now = (vm.cpus, vm.memory_mib, vm.hardware_version, vm.is_on, vm.overhead_mib)
         assert now == (
@@ -91,7 +95,8 @@ def test_names_that_need_care() -> None:
 def test_scope() -> None:
     site = load_inventory_file(SITES["shop"])
     silver = _resolve(site, _text(site, Scope(cluster="silver")))
-    assert sorted(demand.name for demand in silver.demands) == ["bare-1", "bios-1", "snap-1", "static-1"]
+    assert sorted(demand.name for demand in silver.demands) == ["bare-1", "bios-1", "snap-1"]
+    assert [item.name for item in silver.left_alone] == ["static-1"]
     tagged = _resolve(site, _text(site, Scope(cluster="gold", tag="team:*")))
     assert [demand.name for demand in tagged.demands] == ["web-1", "web-2"]
     folder = _resolve(site, _text(site, Scope(folder="vm/right")))

@@ -89,6 +89,12 @@ def test_one_value_changed_to_anything(place: tuple[Any, ...], junk: Any) -> Non
     assert said is None or said.startswith("junk.yaml")
 
 
+def test_a_count_that_nobody_could_count_to() -> None:
+    text = 'version: 1\nvms: [{template: t, name: "n-{n}", count: 1000000000000}]\n'
+    with pytest.raises(FileFormatError, match="count: 1000000000000 is more than 10000"):
+        parse_request(text, "huge.yaml")
+
+
 def test_the_hash_is_of_what_is_said() -> None:
     one = parse_request("version: 1\nvms:\n  - select: {name: a}\n    cpus: 4\n", "one.yaml")
     same = parse_request("vms: [{cpus: 4, select: {name: 'a'}}] # same\nversion: 1\n", "two.yaml")

@@ -1,7 +1,7 @@
 """Writes a request from today's VMs: a file to edit, which as it stands changes nothing.
 
 It states only what the person may want to change. Devices stand active, so that the file shows what each
-VM holds; a VM with static DirectPath devices says ``affinity: pin``, which is what it has.
+VM holds; a VM bound to cards and NUMA nodes says ``affinity: pin``, which is what it has.
 """
 
 from __future__ import annotations
@@ -146,10 +146,15 @@ def _entry(
         f"    cpus: {vm.cpus}",
         f"    memory: {memory_text(vm.memory_mib)}",
     ]
-    lines += _asks("gpus", [_gpu(ask, sizes) for ask in today.gpus])
-    lines += _asks("nics", [_nic(ask, inventory) for ask in today.nics])
-    if today.static:
-        lines.append(f"    affinity: pin  # static DirectPath I/O: {', '.join(today.static)}")
+    devices = _asks("gpus", [_gpu(ask, sizes) for ask in today.gpus])
+    devices += _asks("nics", [_nic(ask, inventory) for ask in today.nics])
+    if today.static and not vm.node_affinity:
+        # Half of what `pin` means; stating devices or affinity would ask for the other half.
+        lines.append(f"    # left alone: static DirectPath I/O holds {', '.join(today.static)}")
+        devices = [f"    # {line.strip()}" for line in devices] + ["    # affinity: pin"]
+    elif today.static:
+        devices.append(f"    affinity: pin  # static DirectPath I/O: {', '.join(today.static)}")
+    lines += devices
     lines += [f"    # kept as it is, on its host: {_plain(other)}" for other in today.others]
     return lines
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vplacer.request.semantics import MAX_COUNT
+
 Schema = dict[str, Any]
 
 SIZE_PATTERN: Final = r"^[0-9]+(\.[0-9]+)?\s*(MiB|GiB|TiB)$"
@@ -155,7 +157,9 @@ def _entry() -> Schema:
             "this name is taken as the one made before.",
             examples=["infer-{n:02}"],
         ),
-        "count": _about({"type": "integer", "minimum": 1, "maximum": 10000}, "How many to make.", default=1),
+        "count": _about(
+            {"type": "integer", "minimum": 1, "maximum": MAX_COUNT}, "How many to make.", default=1
+        ),
         "cpus": _about(_POSITIVE, "vCPUs. Default: as the VM or template has.", examples=[32]),
         "memory": _size("Memory, a multiple of 4 MiB. Default: as the VM or template has."),
         "vnuma": {

@@ -7,7 +7,7 @@ already refuses is passed over here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from vplacer.inventory.yaml_marks import Document, Pointer
 from vplacer.request.naming import expand_names, has_number, placeholder_fault
@@ -15,7 +15,10 @@ from vplacer.request.units import parse_memory_mib, parse_percent, parse_speed_m
 
 Fault: TypeAlias = tuple[Pointer, str]
 
-MAX_NAME: int = 80
+MAX_COUNT: Final = 10_000
+"""Most VMs one entry makes."""
+
+MAX_NAME: Final = 80
 """Longest VM name vSphere takes."""
 
 _TEMPLATE_ONLY = ("name", "count")
@@ -184,4 +187,5 @@ def _line(document: Document, pointer: Pointer) -> int | str:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    """Whether a value is a number that the schema may take; larger ones must not be counted up to."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_COUNT
