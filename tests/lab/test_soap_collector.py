@@ -429,4 +429,4 @@ def test_eight_readers_at_once(server: LabServer) -> None:
         thread.join(1)
     assert errors == []
     assert len(counts) == 8
-    assert min(counts) >= 3
+    assert min(counts) >= 1

@@ -97,7 +97,7 @@ def test_answers_come_without_delay(service: Any) -> None:
     started = time.perf_counter()
     for _ in range(20):
         service.CurrentTime()
-    assert (time.perf_counter() - started) / 20 < 0.02
+    assert (time.perf_counter() - started) / 20 < 0.03
 
 
 def test_stop_closes_kept_connections_and_leaves_nothing(site: Any) -> None:
