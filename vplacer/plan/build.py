@@ -35,6 +35,7 @@ from vplacer.plan.observed import (
 )
 from vplacer.plan.order import Job, in_order, with_dependencies
 from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
+from vplacer.plan.settings import manual_cores_per_node
 from vplacer.plan.steps import steps_of
 from vplacer.solver.verdict import Solution, Status
 
@@ -124,16 +125,18 @@ def _jobs(state: State, names: dict[str, str]) -> tuple[tuple[Job, ...], frozens
     placements = sorted(
         (item for item in state.placements if not item.stays), key=lambda item: order[item.demand]
     )
+    drafts = {item.demand: draft(state, item) for item in placements}
     cold: set[str] = set()
     while True:
-        drafts = [draft(state, item, cold=item.demand in cold) for item in placements]
-        jobs = [Job(item, steps_of(item, names)) for item in drafts if item.changes]
+        jobs = [Job(item, steps_of(item, names)) for item in drafts.values() if item.changes]
         linked, circle = with_dependencies(state, jobs)
         if not circle:
             return linked, frozenset(cold)
-        if circle[0] in cold:
-            raise InternalError("a migration waits for itself", obj=circle[0])
-        cold.add(circle[0])
+        first = circle[0]
+        if first in cold:
+            raise InternalError("a migration waits for itself", obj=names.get(first, first))
+        cold.add(first)
+        drafts[first] = draft(state, drafts[first].placement, cold=True)
 
 
 def _vm_plan(
@@ -143,31 +146,55 @@ def _vm_plan(
     judged: dict[str, list[Violation]],
     cold: frozenset[str],
 ) -> VmPlan:
-    item = job.draft if job is not None else draft(state, placement)
+    if job is None:
+        return _unchanged(state, placement)
+    item = job.draft
     demand = item.demand
-    inventory = state.problem.inventory
-    hosts = [item.host, *((here,) if (here := inventory.host_by_moid.get(item.today.host or "")) else ())]
-    notes = list(item.notes) if job is not None else []
+    here = state.problem.inventory.host_by_moid.get(item.today.host or "")
+    notes = list(item.notes)
     if demand.id in cold:
         notes.append("it moves switched off: with vMotion it and another VM would wait for each other's room")
-    shape = item.settings.shape
     return VmPlan(
         demand=demand.id,
         name=demand.name,
         vm=demand.vm,
-        symbol=_symbol(item) if job is not None else Symbol.UNCHANGED,
+        symbol=_symbol(item),
         host_before=None if item.is_new else item.today.host,
         host_after=placement.host,
         nodes=tuple(sorted(placement.nodes)),
-        vnuma_nodes=shape.nodes if shape is not None else None,
+        vnuma_nodes=item.settings.shape.nodes if item.settings.shape is not None else None,
         cpus=demand.cpus,
         memory_mib=demand.memory_mib,
         mode=demand.mode,
-        asks=planned_asks(state, item),
-        reasons=reasons_of(item, judged.get(demand.id, ())) if job is not None else (),
-        impact=impact_of(item, hosts) if job is not None else Impact(),
-        steps=tuple(step.id for step in job.steps) if job is not None else (),
+        asks=planned_asks(state, placement, item.vnodes),
+        reasons=reasons_of(item, judged.get(demand.id, ())),
+        impact=impact_of(item, [item.host, *([here] if here is not None else [])]),
+        steps=tuple(step.id for step in job.steps),
         notes=tuple(notes),
+    )
+
+
+def _unchanged(state: State, placement: Placement) -> VmPlan:
+    """Return a VM that stays as it is: nothing is computed that its present settings could contradict."""
+    demand = state.problem.demand_by_id[placement.demand]
+    vm = state.problem.inventory.vm_by_moid[demand.vm or ""]
+    manual = manual_cores_per_node(vm)
+    return VmPlan(
+        demand=demand.id,
+        name=demand.name,
+        vm=demand.vm,
+        symbol=Symbol.UNCHANGED,
+        host_before=vm.host,
+        host_after=placement.host,
+        nodes=tuple(sorted(placement.nodes)),
+        vnuma_nodes=vm.cpus // manual if manual else None,
+        cpus=demand.cpus,
+        memory_mib=demand.memory_mib,
+        mode=demand.mode,
+        asks=planned_asks(state, placement, [None] * len(placement.devices)),
+        reasons=(),
+        impact=Impact(),
+        steps=(),
     )
 
 

@@ -59,7 +59,6 @@ class Draft:
     host: Host
     today: Vm
     is_new: bool
-    wanted: WantedDevices
     vnodes: tuple[int | None, ...]
     settings: Settings
     clone: Clone | None
@@ -130,7 +129,6 @@ def draft(state: State, placement: Placement, *, cold: bool = False) -> Draft:
         host,
         today,
         is_new,
-        wanted,
         vnodes,
         settings,
         _clone(demand, host, today) if is_new else None,

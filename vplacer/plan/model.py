@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeAlias
 
 from vplacer.inventory.pci import PciAddress
@@ -300,7 +301,7 @@ class Unplaced:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """A complete plan.
 
@@ -325,13 +326,15 @@ class Plan:
     notes: tuple[str, ...]
     names: tuple[tuple[str, str], ...]
 
+    @cached_property
+    def step_by_id(self) -> dict[str, Step]:
+        """Steps by id."""
+        return {step.id: step for step in self.steps}
+
+    @cached_property
+    def _name_by_id(self) -> dict[str, str]:
+        return dict(self.names)
+
     def name(self, moid: str) -> str:
         """Return the display name of an object, or its id where there is none."""
-        return dict(self.names).get(moid, moid)
-
-    def step(self, step_id: str) -> Step:
-        """Return a step by id; KeyError for one that does not exist."""
-        for step in self.steps:
-            if step.id == step_id:
-                return step
-        raise KeyError(step_id)
+        return self._name_by_id.get(moid, moid)

@@ -70,8 +70,15 @@ def with_dependencies(state: State, jobs: Iterable[Job]) -> tuple[tuple[Job, ...
     """
     found = tuple(jobs)
     edges: dict[str, set[str]] = {}
-    for host in sorted({item.draft.host.moid for item in found}, key=moid_order):
-        _host_edges(state, host, found, edges)
+    leaving: dict[str, list[Job]] = {}
+    coming: dict[str, list[Job]] = {}
+    for job in found:
+        if not job.draft.is_new and job.draft.today.host is not None:
+            leaving.setdefault(job.draft.today.host, []).append(job)
+        if job.first(_COME) is not None:
+            coming.setdefault(job.draft.host.moid, []).append(job)
+    for host in sorted(coming, key=moid_order):
+        _host_edges(state, host, leaving.get(host, []), coming[host], edges)
     linked = tuple(
         Job(
             job.draft,
@@ -109,10 +116,10 @@ def in_order(jobs: Iterable[Job]) -> tuple[Step, ...]:
     return tuple(ordered)
 
 
-def _host_edges(state: State, moid: str, jobs: tuple[Job, ...], edges: dict[str, set[str]]) -> None:
+def _host_edges(
+    state: State, moid: str, leaving: list[Job], coming: list[Job], edges: dict[str, set[str]]
+) -> None:
     """Draw the edges of one host, between the VMs that leave it and those that come."""
-    leaving = [job for job in jobs if not job.draft.is_new and job.draft.today.host == moid]
-    coming = [job for job in jobs if job.draft.host.moid == moid and job.first(_COME) is not None]
     tight = _room_is_short(state, moid, leaving, coming)
     for job in coming:
         come = job.first(_COME)

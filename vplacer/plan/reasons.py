@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
 from vplacer.constraints.locality import ask_locality
-from vplacer.constraints.state import State, Violation
+from vplacer.constraints.state import Placement, State, Violation
 from vplacer.constraints.steering import possible_cards
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.gpu_models import gpu_by_ids
@@ -26,6 +26,7 @@ from vplacer.plan.device_match import managed_kind
 from vplacer.plan.draft import Draft
 from vplacer.plan.model import Impact, Migration, PlannedAsk, PlannedDevice, Reason
 from vplacer.plan.settings import NODE_AFFINITY, memory_is_reserved
+from vplacer.plan.wanted_devices import device_refs
 from vplacer.request.demand import BoundBy, GpuAsk, NicAsk
 from vplacer.topology.host_topology import HostTopology
 
@@ -164,9 +165,10 @@ def _guest(draft: Draft, changed: Sequence[Backing], hosts: Sequence[Host]) -> t
     return tuple(sorted(name for name, noticed in marks.items() if noticed))
 
 
-def planned_asks(state: State, draft: Draft) -> tuple[PlannedAsk, ...]:
-    """Return the devices of a placement by line of the request."""
-    placement, demand = draft.placement, draft.demand
+def planned_asks(state: State, placement: Placement, vnodes: Sequence[int | None]) -> tuple[PlannedAsk, ...]:
+    """Return the devices of a placement by line of the request. ``vnodes``: vNUMA node told, by device."""
+    demand = state.problem.demand_by_id[placement.demand]
+    host = state.problem.inventory.host_by_moid[placement.host]
     topology = state.problem.topologies[placement.host]
     options = possible_cards(state, placement)
     gpus = [cards for item, cards in zip(placement.devices, options, strict=True) if item.ask == "gpu"]
@@ -177,7 +179,7 @@ def planned_asks(state: State, draft: Draft) -> tuple[PlannedAsk, ...]:
         mine = [
             (item, cards, ref, vnode)
             for item, cards, ref, vnode in zip(
-                placement.devices, options, draft.wanted.refs, draft.vnodes, strict=True
+                placement.devices, options, device_refs(placement), vnodes, strict=True
             )
             if (item.ask, item.index) == (kind, index)
         ]
@@ -202,7 +204,7 @@ def planned_asks(state: State, draft: Draft) -> tuple[PlannedAsk, ...]:
             )
             for item, choice, ref, vnode in mine
         )
-        what = _what(ask, draft.host, devices)
+        what = _what(ask, host, devices)
         found.append(
             PlannedAsk(kind, index, what, ask.policy, path, locality.numa, locality.both_sides_fixed, devices)
         )

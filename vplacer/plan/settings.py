@@ -249,13 +249,12 @@ def _vnuma_notes(
         notes.append(
             f"hardware version {demand.hardware_version} has no vNUMA to set: "
             "the guest may not see the nodes as they are"
+            + (", and with CPU hot-add on it sees one" if today.cpu_hot_add else "")
         )
     if shape is None or shape.nodes < 2:
         return
     if demand.cpus < FEWEST_CPUS_WITH_VNUMA:
         notes.append(f"with {demand.cpus} vCPUs the guest may see one node only")
-    if today.cpu_hot_add and not can_have_vnuma(demand.hardware_version):
-        notes.append("CPU hot-add is on: the guest sees one node only")
     if len(placement.nodes) > 1:
         nodes = ", ".join(
             f"pNUMA {node} = vNUMA {index}" for index, node in enumerate(sorted(placement.nodes))

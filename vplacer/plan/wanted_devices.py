@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from vplacer.constraints.state import DeviceAssignment, Placement
@@ -47,8 +48,16 @@ class WantedDevices:
 
     devices: tuple[WantedDevice, ...]
     groups: tuple[GroupRef, ...]
-    refs: tuple[str, ...]
-    """For each assignment of the placement, in its order, the name of its device in the plan."""
+
+
+def device_refs(placement: Placement) -> tuple[str, ...]:
+    """Return for each assignment of a placement, in its order, the name of its device in the plan."""
+    counts: Counter[str] = Counter()
+    refs = []
+    for assignment in placement.devices:
+        refs.append(f"{assignment.ask}{counts[assignment.ask]}")
+        counts[assignment.ask] += 1
+    return tuple(refs)
 
 
 def wanted_devices(
@@ -61,13 +70,8 @@ def wanted_devices(
         InternalError: an assignment answers no ask, or names a card or group the host has not.
     """
     made: list[WantedDevice] = []
-    refs: list[str] = []
     grouped: dict[tuple[int, int | None], list[tuple[DeviceAssignment, int | None, str]]] = {}
-    counts = {"gpu": 0, "nic": 0}
-    for assignment, vnode in zip(placement.devices, vnodes, strict=True):
-        ref = f"{assignment.ask}{counts[assignment.ask]}"
-        counts[assignment.ask] += 1
-        refs.append(ref)
+    for assignment, vnode, ref in zip(placement.devices, vnodes, device_refs(placement), strict=True):
         ask = _ask(demand, assignment)
         if isinstance(ask, GpuAsk) and ask.group is not None:
             key = (assignment.index, assignment.group)
@@ -81,7 +85,7 @@ def wanted_devices(
         group = GroupRef(f"group{len(groups)}", name)
         groups.append(group)
         made.extend(_members(demand, host, group, index, members))
-    return WantedDevices(tuple(made), tuple(groups), tuple(refs))
+    return WantedDevices(tuple(made), tuple(groups))
 
 
 def _ask(demand: Demand, assignment: DeviceAssignment) -> GpuAsk | NicAsk:

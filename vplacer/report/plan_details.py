@@ -27,7 +27,7 @@ Row = tuple[Symbol, str, str]
 
 def vm_details(plan: Plan, vm: VmPlan, style: Style) -> list[str]:
     """Return what changes of one VM field by field, why, and how it can be taken back."""
-    steps = [plan.step(step_id) for step_id in vm.steps]
+    steps = [plan.step_by_id[step_id] for step_id in vm.steps]
     rows = [row for step in steps for row in change_rows(plan, step.change)]
     lines = []
     widths = aligned([(sign.value, name, text) for sign, name, text in rows])
