@@ -187,3 +187,13 @@ def test_the_environment_gives_way_to_the_command_line(
     outcome = vplacer("plan -r floating --dry-run")
     assert outcome.code == 3
     assert "--vcenter and --lab exclude each other" in outcome.err
+
+
+def test_the_host_of_ansible_is_taken_when_nothing_else_is_given(
+    vplacer: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VMWARE_HOST", "ansible.invalid")
+    assert "ansible.invalid" in vplacer("plan -r floating --dry-run --username me").err
+    assert vplacer("plan --from floating -r floating --dry-run").code == 0
+    monkeypatch.setenv("VPLACER_FROM", "floating")
+    assert vplacer("plan -r floating --dry-run").code == 0

@@ -37,6 +37,7 @@ def report(error: BaseException, stderr: TextIO, *, debug: bool) -> int:
         traceback.print_exception(error, file=stderr)
     if isinstance(error, VplacerError):
         say(stderr, error.render())
+        stderr.write(f"  code: {type(error).__name__}, exit {error.exit_code}\n")
         if isinstance(error, InternalError):
             say_defect(stderr, debug=debug)
         return error.exit_code

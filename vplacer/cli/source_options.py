@@ -112,6 +112,8 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
     Raises:
         UsageError: no source, two of the same strength, or an option that does not go with it.
     """
+    if not any(values.get(name) for name in SOURCES):
+        values = {**values, "vcenter": common.environ.get("VMWARE_HOST")}
     chosen = _choose(ctx, values)
     if chosen != "vcenter":
         for name, option in _ONLY_VCENTER.items():
