@@ -52,6 +52,11 @@ def sites(draw: st.DrawFn) -> dict[str, Any]:
         kind["nvlinks"] = [["gpu0", "gpu1"], ["gpu2", "gpu3"]]
     hosts = draw(st.integers(1, 2))
     vms = [draw(_running(f"run-{n}", hosts)) for n in range(draw(st.integers(0, 3)))]
+    for host in range(1, hosts + 1):
+        # Not more cards held than the host has.
+        holders = [vm for vm in vms if vm["on"] == f"esx0{host}" and "devices" in vm]
+        for vm in holders[2 * per_node :]:
+            del vm["devices"]
     return {
         "format_version": 1,
         "host_kinds": {"k": kind},

@@ -18,7 +18,7 @@ from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.instance import Instance, Rejection
 from vplacer.solver.options import list_options
-from vplacer.solver.relax import Change, changes_of, room_made
+from vplacer.solver.relax import changes_of, room_made, smaller
 from vplacer.solver.residual import residual_state, shortage
 from vplacer.solver.verdict import DemandReasons, HostReason
 
@@ -136,9 +136,14 @@ def _ways_out(
         for moid, rejection in rejections.items()
         if rejection.constraint not in {item.id for item in filters()} or _passes(instance, cls.demand, moid)
     ]
-    for change in changes_of(cls.demand, [hosts.state(moid, None) for moid in open_hosts]):
-        if _helps(instance, cls, change, list(rejections), hosts):
-            found.append(change.relaxation)
+    everywhere = list(rejections)
+    found += [
+        change.relaxation
+        for change in changes_of(cls.demand)
+        if _helps(instance, cls, change.demand, everywhere, hosts)
+    ]
+    sizes = smaller(cls.demand, lambda demand: _helps(instance, cls, demand, everywhere, hosts))
+    found += [change.relaxation for change in sizes]
     for moid in open_hosts:
         found += room_made(instance, cls, hosts.state(moid, None), moid, _fits_on(instance))
     found += _host_changes(instance, cls, rejections, hosts)
@@ -151,9 +156,8 @@ def _passes(instance: Instance, demand: Demand, moid: str) -> bool:
     return all(item.rejects(instance.problem, demand, host) is None for item in filters())
 
 
-def _helps(instance: Instance, cls: DemandClass, change: Change, moids: list[str], hosts: _Hosts) -> bool:
+def _helps(instance: Instance, cls: DemandClass, demand: Demand, moids: list[str], hosts: _Hosts) -> bool:
     """Whether the changed demand fits some host."""
-    demand = change.demand
     for moid in moids:
         if not demand.may_move and cls.home is not None and moid != cls.home:
             continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from vplacer.constraints import costs
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.registry import Relaxation
-from vplacer.constraints.supply import Seat, consumer_of_vm, demand_parts, holds_devices
+from vplacer.constraints.supply import Seat, consumer_of_vm, holds_devices
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import AffinityMode, Demand, GpuAsk, NicAsk, Policy
 from vplacer.solver.classes import DemandClass
@@ -27,26 +27,29 @@ class Change:
     relaxation: Relaxation
 
 
-def changes_of(demand: Demand, states: list[HostState]) -> list[Change]:
-    """Return single changes of a demand, cheapest first.
-
-    Args:
-        demand: the demand without a place.
-        states: the hosts it might go to; they tell which smaller sizes are worth trying.
-    """
+def changes_of(demand: Demand) -> list[Change]:
+    """Return single changes of a demand's wishes, cheapest first; sizes apart (see `smaller`)."""
     found: list[Change] = []
     for index, ask in enumerate(demand.gpus):
         found += _gpu_changes(demand, index, ask)
     for index, nic in enumerate(demand.nics):
         found += _nic_changes(demand, index, nic)
     found += _mode_changes(demand)
-    found += _smaller(demand, states)
     return sorted(found, key=lambda change: change.relaxation.cost)
 
 
-def _change(demand: Demand, name: str, field: str, was: str, now: str, cost: int) -> Change:
-    text = f"{field.rsplit('.', maxsplit=1)[-1]} {was} -> {now} for {name}"
-    return Change(demand, Relaxation(text, cost, demand.id, field, now))
+_WORDS = {
+    "count": "number of devices",
+    "at": "nearness of NICs",
+    "cpus": "vCPUs",
+    "affinity": "affinity mode",
+}
+
+
+def _change(demand: Demand, field: str, was: str, now: str, cost: int) -> Change:
+    """Name a change of one field; whose it is, the reasons it stands among say."""
+    word = field.rsplit(".", maxsplit=1)[-1]
+    return Change(demand, Relaxation(f"{_WORDS.get(word, word)} {was} -> {now}", cost, None, field, now))
 
 
 def _with_gpu(demand: Demand, index: int, ask: GpuAsk) -> Demand:
@@ -64,18 +67,18 @@ def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
         changed = _with_gpu(demand, index, replace(ask, policy=policy))
         cost = costs.LOOSER_LOCALITY + step
         field = f"gpus[{index}].policy"
-        found.append(_change(changed, demand.name, field, ask.policy.value, policy.value, cost))
+        found.append(_change(changed, field, ask.policy.value, policy.value, cost))
     if ask.interconnect_required and ask.interconnect is not Level.ANY:
         for step, level in enumerate((Level.SWITCH, Level.NUMA, Level.SOCKET, Level.ANY)):
             if level.rank > ask.interconnect.rank:
                 changed = _with_gpu(demand, index, replace(ask, interconnect=level))
                 cost = costs.LOOSER_LOCALITY + 2 + step
                 field = f"gpus[{index}].interconnect"
-                found.append(_change(changed, demand.name, field, ask.interconnect.value, level.value, cost))
+                found.append(_change(changed, field, ask.interconnect.value, level.value, cost))
     for count in range(ask.count - 1, 0, -1):
         changed = _with_gpu(demand, index, replace(ask, count=count))
         cost = costs.LESS_DEVICES + ask.count - count
-        found.append(_change(changed, demand.name, f"gpus[{index}].count", str(ask.count), str(count), cost))
+        found.append(_change(changed, f"gpus[{index}].count", str(ask.count), str(count), cost))
     return found
 
 
@@ -84,17 +87,13 @@ def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
     if ask.policy in (Policy.REQUIRED, Policy.SOCKET):
         changed = _with_nic(demand, index, replace(ask, policy=Policy.PREFERRED))
         field = f"nics[{index}].policy"
-        found.append(
-            _change(changed, demand.name, field, ask.policy.value, "preferred", costs.LOOSER_LOCALITY + 1)
-        )
+        found.append(_change(changed, field, ask.policy.value, "preferred", costs.LOOSER_LOCALITY + 1))
     if ask.near_gpu and ask.at_required:
         for step, level in enumerate((Level.ROOT, Level.NUMA, Level.SOCKET, Level.ANY)):
             if level.rank > ask.at.rank:
                 changed = _with_nic(demand, index, replace(ask, at=level))
                 cost = costs.LOOSER_LOCALITY + 1 + step
-                found.append(
-                    _change(changed, demand.name, f"nics[{index}].at", ask.at.value, level.value, cost)
-                )
+                found.append(_change(changed, f"nics[{index}].at", ask.at.value, level.value, cost))
     return found
 
 
@@ -107,7 +106,6 @@ def _mode_changes(demand: Demand) -> list[Change]:
     return [
         _change(
             replace(demand, mode=mode),
-            demand.name,
             "affinity",
             demand.mode.value,
             mode.value,
@@ -117,26 +115,34 @@ def _mode_changes(demand: Demand) -> list[Change]:
     ]
 
 
-def _smaller(demand: Demand, states: list[HostState]) -> list[Change]:
-    """The largest vCPU count, and the largest memory, that some node still has room for."""
-    cores: set[int] = set()
-    memory: set[int] = set()
-    for state in states:
-        parts = demand_parts(demand, state.host)
-        for room in state.room:
-            cores.add(max(0, room.millicores) // 1000 * parts)
-            memory.add((max(0, room.memory_mib) * parts - demand.overhead_mib) // 1024 * 1024)
+def smaller(demand: Demand, fits: Callable[[Demand], bool]) -> list[Change]:
+    """Return the greatest vCPU count, and the greatest memory, with which a demand fits somewhere.
+
+    Found by halving: what fits fits smaller too (vNUMA shapes that do not divide aside).
+    """
     found = []
-    for cpus in sorted((c for c in cores if 0 < c < demand.cpus), reverse=True)[:3]:
+    cpus = _greatest(demand.cpus, lambda n: fits(replace(demand, cpus=n)))
+    if cpus is not None:
         changed = replace(demand, cpus=cpus)
-        found.append(
-            _change(changed, demand.name, "cpus", str(demand.cpus), str(cpus), costs.LESS_CPU_OR_MEMORY)
-        )
-    for mib in sorted((m for m in memory if 0 < m < demand.memory_mib), reverse=True)[:3]:
-        changed = replace(demand, memory_mib=mib)
-        was, now = f"{demand.memory_mib // 1024} GiB", f"{mib // 1024} GiB"
-        found.append(_change(changed, demand.name, "memory", was, now, costs.LESS_CPU_OR_MEMORY + 1))
+        found.append(_change(changed, "cpus", str(demand.cpus), str(cpus), costs.LESS_CPU_OR_MEMORY))
+    gib = _greatest(-(-demand.memory_mib // 1024), lambda n: fits(replace(demand, memory_mib=n * 1024)))
+    if gib is not None:
+        changed = replace(demand, memory_mib=gib * 1024)
+        was, now = f"{-(-demand.memory_mib // 1024)} GiB", f"{gib} GiB"
+        found.append(_change(changed, "memory", was, now, costs.LESS_CPU_OR_MEMORY + 1))
     return found
+
+
+def _greatest(above: int, fits: Callable[[int], bool]) -> int | None:
+    """The greatest number from 1 to below ``above`` that fits, None if 1 does not."""
+    low, high = 0, above
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle
+    return low or None
 
 
 def room_made(
@@ -168,7 +174,7 @@ def room_made(
         freed = without_vm(state, vm, instance)
         if freed is not None and fits_on(freed, cls.demand):
             text = f"move {vm.name} off {host.name}"
-            found.append(Relaxation(text, costs.HOST_CHANGE + 1, cls.demand.id, "move", vm.moid))
+            found.append(Relaxation(text, costs.HOST_CHANGE + 1, None, "move", vm.moid))
             break
     return found
 

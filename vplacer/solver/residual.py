@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from vplacer.constraints.holdings import Holding
-from vplacer.constraints.packing import Fit, fits
+from vplacer.constraints.packing import Fit, Item, fits
 from vplacer.constraints.state import Placement
 from vplacer.constraints.supply import Amount, Consumer, Seat, consumer_of_demand, total
 from vplacer.inventory.pci import PciAddress
@@ -159,13 +159,20 @@ def _shortage_of(demand: Demand, option: Option, state: HostState, instance: Ins
         items, divisible = (*state.items, *more_items), (*state.divisible, *more_divisible)
     if fits(tuple(room), items, divisible) is Fit.YES:
         return None
-    where = f"bound to pNUMA {','.join(map(str, option.nodes))}" if option.nodes else "on any node"
-    free = total(Amount(max(0, r.millicores), max(0, r.memory_mib)) for r in state.room)
-    return Shortage(
-        "floating-packing",
-        f"{where} it leaves no node for VMs that float ({free.millicores // 1000} cores, "
-        f"{free.memory_mib // 1024} GiB are not bound)",
+    return Shortage("floating-packing", _floats(consumer, tuple(room), items))
+
+
+def _floats(consumer: Consumer, room: tuple[Amount, ...], items: tuple[Item, ...]) -> str:
+    """Say what has to go where when floating VMs do not fit beside or with a VM."""
+    sizes = sorted(
+        (amount.millicores / 1000 for amount, parts, _ in items for _ in range(parts)), reverse=True
     )
+    nodes = " and ".join(
+        f"{max(0, r.millicores) / 1000:g} cores, {max(0, r.memory_mib) // 1024} GiB" for r in room
+    )
+    listed = ", ".join(f"{size:g}" for size in sizes[:6]) + (", ..." if len(sizes) > 6 else "")
+    beside = "with it bound, " if consumer.seat is Seat.BOUND else "this VM among them, "
+    return f"{beside}NUMA clients that float (cores: {listed}) do not fit into nodes of {nodes}"
 
 
 def _which(prefix: str, need: Amount, room: Amount, where: str) -> Shortage:
