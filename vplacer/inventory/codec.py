@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from vplacer.inventory.pci import PciAddress
@@ -22,6 +22,9 @@ Path = tuple[str | int, ...]
 Decoder = Callable[[Any], Any]
 
 _TAG = "type"
+_NONE = type(None)
+_SCALARS = frozenset((_NONE, bool, int, str))
+_WORDS = {bool: "true or false", int: "a whole number", str: "text"}
 
 
 class CodecError(Exception):
@@ -40,20 +43,23 @@ class CodecError(Exception):
 
 def encode(value: Any, *, tagged: bool = False) -> Any:
     """Return a value of the model as JSON values; ``tagged`` adds the class name of a dataclass."""
-    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
+    kind = type(value)
+    if kind in _SCALARS:
         return value
-    if isinstance(value, tuple):
+    if kind is tuple:
         return [encode(item) for item in value]
-    if isinstance(value, PciAddress):
+    if kind is PciAddress:
         return str(value)
     if isinstance(value, Enum):
         return value.value
-    if is_dataclass(value) and not isinstance(value, type):
-        result: dict[str, Any] = {_TAG: type(value).__name__} if tagged else {}
-        for name, is_union in _plan(type(value)):
-            result[name] = encode(getattr(value, name), tagged=is_union)
-        return result
-    raise TypeError(f"{type(value).__name__} is no value of the inventory")
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} is no value of the inventory")
+    result: dict[str, Any] = {_TAG: kind.__name__} if tagged else {}
+    for name, is_union in _plan(kind):
+        part = getattr(value, name)
+        # Most fields are scalars: a call for each would take most of the time.
+        result[name] = part if type(part) in _SCALARS else encode(part, tagged=is_union)
+    return result
 
 
 def decode(kind: type[T], value: Any) -> T:
@@ -91,13 +97,29 @@ def _is_class_union(hint: Any) -> bool:
 
 @cache
 def _decoder(hint: Any) -> Decoder:
+    scalars = _scalar_types(hint)
+    if scalars is not None:
+        return lambda value: _checked(value, scalars)
     members = _members(hint)
-    optional = type(None) in members
-    rest = tuple(member for member in members if member is not type(None))
-    inner = _union(rest) if len(rest) > 1 else _single(rest[0])
-    if not optional:
+    rest = tuple(member for member in members if member is not _NONE)
+    inner = _class_union(rest) if len(rest) > 1 else _single(rest[0])
+    if _NONE not in members:
         return inner
     return lambda value: None if value is None else inner(value)
+
+
+def _scalar_types(hint: Any) -> frozenset[type] | None:
+    """Return the exact JSON types of a field that holds a scalar or null; None = it holds more."""
+    members = frozenset(_members(hint))
+    return members if members <= _SCALARS else None
+
+
+def _checked(value: Any, scalars: frozenset[type]) -> Any:
+    # The exact type, because True is an int to isinstance.
+    if type(value) not in scalars:
+        words = [_WORDS[kind] for kind in _WORDS if kind in scalars]
+        raise CodecError(f"{_shown(value)} is not {' or '.join(words)}")
+    return value
 
 
 def _single(hint: Any) -> Decoder:
@@ -105,32 +127,25 @@ def _single(hint: Any) -> Decoder:
         return _tuple(typing.get_args(hint))
     if hint is PciAddress:
         return _address
-    if is_dataclass(hint) and isinstance(hint, type):
-        return _dataclass(hint)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _enum(hint)
-    return _scalar(hint)
-
-
-def _scalar(hint: type) -> Decoder:
-    words = {bool: "true or false", int: "a whole number", str: "text"}[hint]
-
-    def read(value: Any) -> Any:
-        # `type() is`, because True is an int to isinstance.
-        if type(value) is not hint:
-            raise CodecError(f"{_shown(value)} is not {words}")
-        return value
-
-    return read
+    assert isinstance(hint, type)
+    return _dataclass(hint)
 
 
 def _address(value: Any) -> PciAddress:
     if type(value) is not str:
         raise CodecError(f"{_shown(value)} is not a PCI address")
     try:
-        return PciAddress.parse(value)
+        return _parsed(value)
     except ValueError as error:
         raise CodecError(str(error)) from None
+
+
+@lru_cache(maxsize=65536)
+def _parsed(text: str) -> PciAddress:
+    """Hosts of one model have the same addresses: parse each once, keep one value of it."""
+    return PciAddress.parse(text)
 
 
 def _enum(kind: type[Enum]) -> Decoder:
@@ -177,7 +192,7 @@ def _at(index: int, item: Decoder, part: Any) -> Any:
 def _dataclass(kind: type, extra: frozenset[str] = frozenset()) -> Decoder:
     hints = _hints(kind)
     names = tuple(field.name for field in fields(kind))
-    decoders = tuple((name, _decoder(hints[name])) for name in names)
+    plan = tuple((name, _scalar_types(hints[name]), _decoder(hints[name])) for name in names)
     known = frozenset(names) | extra
 
     def read(value: Any) -> Any:
@@ -186,8 +201,12 @@ def _dataclass(kind: type, extra: frozenset[str] = frozenset()) -> Decoder:
         arguments = []
         name = ""
         try:
-            for name, read_field in decoders:
-                arguments.append(read_field(value[name]))
+            for name, scalars, read_field in plan:
+                part = value[name]
+                # As in `encode`: most fields are scalars, and need no call if all is well.
+                if scalars is None or type(part) not in scalars:
+                    part = read_field(part)
+                arguments.append(part)
         except KeyError:
             raise CodecError(f"the key '{name}' is missing ({kind.__name__})") from None
         except CodecError as error:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import gzip
+import hashlib
 import io
 import json
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +32,8 @@ FORMAT_VERSION: Final = 1
 MAX_JSON_BYTES: Final = 2 * 1024**3
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _MAX_NAMED: Final = 10
+_SEAL_START: Final = b',"sha256":"'
+_SEAL_END: Final = b'"}\n'
 
 # The lists of objects with a managed object id; everything else is fingerprinted as a whole.
 _OBJECT_LISTS: Final = ("datacenters", "clusters", "hosts", "pools", "datastores", "networks", "vms")
@@ -42,19 +46,32 @@ MIGRATIONS: Final[dict[int, Migration]] = {}
 
 def snapshot_bytes(inventory: Inventory, *, compress: bool) -> bytes:
     """Return a snapshot file's content. Equal inventories give equal bytes."""
-    data = encode(inventory)
-    fingerprints = _fingerprints(data)
-    content = canonical_json(
-        {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "sha256": sha256_of(fingerprints),
-            "fingerprints": fingerprints,
-            "inventory": data,
-        }
-    )
-    content += b"\n"
-    return gzip.compress(content, mtime=0) if compress else content
+    text, fingerprints = _inventory_text(inventory)
+    head = {"fingerprints": fingerprints, "format": FORMAT, "format_version": FORMAT_VERSION}
+    # The canonical form has its keys sorted: inventory after the head, sha256 after all it covers.
+    covered = canonical_json(head)[:-1] + b',"inventory":' + text
+    content = covered + _SEAL_START + hashlib.sha256(covered + b"}").hexdigest().encode() + _SEAL_END
+    return gzip.compress(content, compresslevel=6, mtime=0) if compress else content
+
+
+def _inventory_text(inventory: Inventory) -> tuple[bytes, dict[str, str]]:
+    """Return the canonical JSON of an inventory and its fingerprints; each object is written once."""
+    result: dict[str, str] = {}
+    parts = []
+    for name in sorted(field.name for field in fields(inventory)):
+        value = getattr(inventory, name)
+        if name in _OBJECT_LISTS:
+            texts = [canonical_json(encode(item)) for item in value]
+            result.update(
+                (f"{name}/{item.moid}", hashlib.sha256(text).hexdigest())
+                for item, text in zip(value, texts, strict=True)
+            )
+            text = b"[" + b",".join(texts) + b"]"
+        else:
+            text = canonical_json(encode(value))
+            result[name] = hashlib.sha256(text).hexdigest()
+        parts.append(f'"{name}":'.encode("ascii") + text)
+    return b"{" + b",".join(parts) + b"}", result
 
 
 def save_snapshot(inventory: Inventory, path: Path) -> None:
@@ -82,21 +99,22 @@ def inventory_fingerprint(inventory: Inventory) -> str:
 
     Two collects of an unchanged vCenter have the same fingerprint.
     """
-    fingerprints = _fingerprints(encode(inventory))
+    fingerprints = object_fingerprints(inventory)
     del fingerprints["taken_at"]
     return sha256_of(fingerprints)
 
 
 def object_fingerprints(inventory: Inventory) -> dict[str, str]:
     """Return the sha256 of each object by ``hosts/host-12``, and of the rest by its name."""
-    return _fingerprints(encode(inventory))
+    return _inventory_text(inventory)[1]
 
 
 def parse_snapshot(raw: bytes, path: str) -> Site:
     """Read a snapshot file's content; ``path`` is what errors call it. Errors as `load_snapshot`."""
-    document = _parse_json(_decompress(raw, path), path)
+    content = _decompress(raw, path)
+    document = _parse_json(content, path)
     version = _version(document, path)
-    _verify(document, path)
+    _verify(document, content, path)
     while version < FORMAT_VERSION:
         migrate = MIGRATIONS.get(version)
         if migrate is None:
@@ -177,8 +195,19 @@ def _version(document: dict[str, Any], path: str) -> int:
     return version
 
 
-def _verify(document: dict[str, Any], path: str) -> None:
-    """Refuse a file whose content is not what was written, and name what differs."""
+def _sealed(content: bytes) -> bool:
+    """Whether the bytes are as they were written, told by the sha256 at their end."""
+    covered, _, seal = content.rpartition(_SEAL_START)
+    return seal == hashlib.sha256(covered + b"}").hexdigest().encode() + _SEAL_END
+
+
+def _verify(document: dict[str, Any], content: bytes, path: str) -> None:
+    """Refuse a file whose content is not what was written, and name what differs.
+
+    A file that was only laid out anew (by a JSON formatter) means the same and is accepted.
+    """
+    if _sealed(content):
+        return
     data, stored = document.get("inventory"), document.get("fingerprints")
     if not isinstance(data, dict) or not isinstance(stored, dict):
         missing = "inventory" if not isinstance(data, dict) else "fingerprints"
@@ -199,11 +228,12 @@ def _verify(document: dict[str, Any], path: str) -> None:
             why=f"{shown}{more}",
             hint="a snapshot is never edited: collect it again, or describe the site in inventory YAML",
         )
-    if document.get("sha256") != sha256_of(stored):
+    covered = {key: value for key, value in document.items() if key != "sha256"}
+    if document.get("sha256") != sha256_of(covered):
         raise FileFormatError(
             "the file was changed after it was written",
             path=path,
-            why="its sha256 is not that of its fingerprints",
+            why="its sha256 is not that of its content",
             hint="collect it again",
         )
 
