@@ -358,7 +358,7 @@ def _combine(
         return OptionList(tuple(kept), complete)
     # The constraint passed by most choices is named last by `_judge_choice`'s order; the first found
     # is the one that a choice got furthest with.
-    for constraint in ("nic-near-gpu", "locality", "not-steerable", "interconnect"):
+    for constraint in ("nic-near-gpu", "not-steerable", "locality", "interconnect"):
         if constraint in failed:
             return OptionList((), constraint=constraint, evidence=failed[constraint])
     return OptionList((), constraint="devices", evidence="no choice of cards")
@@ -394,7 +394,7 @@ def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: Host
     ask = demand.gpus[use.index]
     joined = ask_interconnect(ask, use, pool, state)
     if ask.interconnect_required and not joined:
-        if pool.sure:
+        if pool.sure or not ask_interconnect(ask, use, _chosen(use), state):
             return ("interconnect", f"no free set of {ask.count} joined by {ask.interconnect.value}"), 0
         return (
             "not-steerable",
@@ -412,9 +412,15 @@ def _judge_numa(
         return None, numa_points(use, pool, nodes, state)
     if policy is Policy.NONE or numa_satisfied(policy, pool, nodes, state):
         return None, 0
-    if use.bound_by is BoundBy.STATIC and nodes:
+    fixed = nodes or len(state.node_ids) == 1
+    if fixed and use.cells and not numa_satisfied(policy, _chosen(use), nodes, state):
         return ("locality", f"no free card on the {_near(policy)} of the vCPUs"), 0
     return ("not-steerable", _why_not_steered(use, nodes)), 0
+
+
+def _chosen(use: AskUse) -> CellPool:
+    """The cards counted in the option, as if they were sure."""
+    return CellPool(tuple(index for index, _ in use.cells), sure=True)
 
 
 def _judge_near_gpu(
