@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from vplacer.inventory.host import Host
+from vplacer.inventory.host import Host, NumaNode
 from vplacer.inventory.vm import DvxBacking, DynamicBacking, SriovBacking, StaticBacking, VgpuBacking, Vm
 from vplacer.request.demand import Demand, RequestOptions
 
@@ -117,7 +117,7 @@ def host_supply(host: Host, options: RequestOptions) -> HostSupply:
 
     Memory: hardware less the host's own reservation (config.systemResources); the API does not say
     on which node ESXi keeps its own, so it is taken from the nodes in proportion, and each node is
-    further cut by the margin.
+    further cut by the margin. A node without cores (the memory of a GPU) gives VMs nothing.
     """
     sources = [("cores", "hardware.cpuInfo.numCpuCores")]
     memory_mib = (host.memory_bytes or 0) // MIB
@@ -127,19 +127,24 @@ def host_supply(host: Host, options: RequestOptions) -> HostSupply:
         ("system memory", "config.systemResources" if host.system_memory_mib is not None else "not told: 0")
     )
     keep = 1.0 - options.memory_margin_percent / 100.0
-    node_total_mib = sum((node.memory_bytes or 0) // MIB for node in host.numa_nodes)
+    node_total_mib = sum((node.memory_bytes or 0) // MIB for node in nodes_with_cores(host))
     nodes = []
     for node in host.numa_nodes:
-        node_mib = (node.memory_bytes or 0) // MIB
+        node_mib = (node.memory_bytes or 0) // MIB if node.core_count > 0 else 0
         share = system_mib * node_mib // node_total_mib if node_total_mib else 0
         amount = Amount(node.core_count * 1000, max(0, math.floor((node_mib - share) * keep)))
         nodes.append(NodeSupply(node.id, node.package, amount))
     sources.append(("node memory", f"numaNode.memorySize less {options.memory_margin_percent:g} % margin"))
     cores = host.core_count if host.core_count is not None else sum(n.core_count for n in host.numa_nodes)
     memory = max(0, math.floor((memory_mib - system_mib) * keep))
-    if nodes:
+    if nodes_with_cores(host):
         memory = min(memory, sum(node.amount.memory_mib for node in nodes)) if memory_mib else 0
     return HostSupply(host.moid, tuple(nodes), Amount(cores * 1000, memory), tuple(sources))
+
+
+def nodes_with_cores(host: Host) -> tuple[NumaNode, ...]:
+    """Return the NUMA nodes VMs can run on."""
+    return tuple(node for node in host.numa_nodes if node.core_count > 0)
 
 
 def holds_devices(vm: Vm) -> bool:
@@ -207,9 +212,9 @@ def consumer_of_vm(vm: Vm, host: Host, options: RequestOptions) -> Consumer | No
         if len(affinity) == 1 or parts == len(affinity):
             return Consumer(vm.moid, Seat.BOUND, _split(whole, len(affinity)), len(affinity), affinity)
         return Consumer(vm.moid, Seat.ITEM, _split(whole, parts), parts, affinity)
-    if len(host.numa_nodes) == 1:
-        only = host.numa_nodes[0].id
-        return Consumer(vm.moid, Seat.BOUND, whole, 1, (only,))
+    homes = nodes_with_cores(host)
+    if len(homes) == 1:
+        return Consumer(vm.moid, Seat.BOUND, whole, 1, (homes[0].id,))
     allowed = tuple(node for node in affinity if node in known)
     if reserved >= vm.memory_mib:
         return Consumer(vm.moid, Seat.ITEM, _split(whole, parts), parts, allowed)
@@ -228,8 +233,9 @@ def consumer_of_demand(
     whole = demand_amount(demand, host, options)
     if nodes:
         return Consumer(demand.id, Seat.BOUND, _split(whole, len(nodes)), len(nodes), nodes)
-    if len(host.numa_nodes) == 1:
-        return Consumer(demand.id, Seat.BOUND, whole, 1, (host.numa_nodes[0].id,))
+    homes = nodes_with_cores(host)
+    if len(homes) == 1:
+        return Consumer(demand.id, Seat.BOUND, whole, 1, (homes[0].id,))
     if not demand.memory_reserved:
         return Consumer(demand.id, Seat.DIVISIBLE, whole, 1)
     parts = demand_parts(demand, host)

@@ -13,7 +13,7 @@ from vplacer.constraints.holdings import (
     vm_holdings,
 )
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem
-from vplacer.constraints.supply import demand_parts
+from vplacer.constraints.supply import demand_parts, nodes_with_cores
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress, PciIds
@@ -75,7 +75,7 @@ def _today(problem: Problem, demand_id: str) -> tuple[Placement | None, tuple[st
     nodes = tuple(node for node in vm.node_affinity if any(n.id == node for n in host.numa_nodes))
     if len(nodes) != len(vm.node_affinity):
         nodes = ()
-    if demand.mode is AffinityMode.PIN and not nodes and len(host.numa_nodes) > 1:
+    if demand.mode is AffinityMode.PIN and not nodes and len(nodes_with_cores(host)) > 1:
         found.append("numa.nodeAffinity is not set")
     if found:
         return None, tuple(found)
