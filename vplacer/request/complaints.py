@@ -15,6 +15,7 @@ class Complaints:
     def __init__(self, request: RequestFile) -> None:
         self.request = request
         self.errors: list[RequestError] = []
+        self._said: set[str] = set()
 
     def unknown(self, pointer: Pointer, what: str, hint: str | None = None) -> None:
         """Note a name that matches nothing."""
@@ -51,7 +52,9 @@ class Complaints:
         raise type(first)(text)
 
     def _add(self, error: RequestError) -> None:
-        if all(error.render() != known.render() for known in self.errors):
+        text = error.render()
+        if text not in self._said:
+            self._said.add(text)
             self.errors.append(error)
 
     def _place(self, pointer: Pointer) -> str:

@@ -86,7 +86,9 @@ class DemandMaker:
                 vm.moid, vm.name, f"it cannot leave its host, which the request excludes: {why_held}"
             )
         asked = self._asked(target, base, today, policy, where)
-        mode = entry.placing.affinity or self.modes.default(asked.gpus, asked.nics, where.clusters)
+        mode = entry.placing.affinity or self.modes.default(
+            asked.gpus, asked.nics, self.places.clusters(where), where.hosts
+        )
         reason = self._refused(target, today, asked, mode)
         if reason is not None and vm is not None:
             return LeftAlone(vm.moid, vm.name, reason)

@@ -32,9 +32,8 @@ class Selection:
         self.lookup = lookup
         self.complaints = complaints
         self.vms = [vm for vm in inventory.vms if not vm.template]
-        self.by_name: dict[str, list[Vm]] = {}
-        for vm in self.vms:
-            self.by_name.setdefault(vm.name, []).append(vm)
+        self.by_name = _by_name(self.vms)
+        self.order = {vm.moid: index for index, vm in enumerate(self.vms)}
 
     def targets(self, entries: Sequence[VmEntry]) -> tuple[Target, ...]:
         """Return the VMs of all entries, in the order of the file; a VM named twice is a complaint."""
@@ -89,16 +88,17 @@ class Selection:
     def _by_name(self, vms: list[Vm], selector: Selector, at: Pointer) -> list[Vm]:
         if selector.name is None:
             return vms
+        names = self.by_name if vms is self.vms else _by_name(vms)
         chosen: set[str] = set()
         for word in selector.name:
-            fitting = matching(word, (vm.name for vm in vms))
-            hits = [vm for vm in vms if vm.name in fitting]
+            fitting = frozenset({word}) if word in names else matching(word, names)
+            hits = [vm for name in fitting for vm in names[name]]
             if not hits:
                 self._no_vm((*at, "name"), word, vms)
             elif word in fitting and len(hits) > 1:
                 self._ambiguous((*at, "name"), word, hits)
             chosen |= {vm.moid for vm in hits}
-        return [vm for vm in vms if vm.moid in chosen]
+        return [self.inventory.vm_by_moid[moid] for moid in sorted(chosen, key=self.order.__getitem__)]
 
     def _no_vm(self, pointer: Pointer, word: str, vms: list[Vm]) -> None:
         templates = [vm.name for vm in self.inventory.vms if vm.template]
@@ -191,6 +191,13 @@ class Selection:
                 self.complaints.unknown(pointer, f"no VM has the {kind} '{word}'")
         wanted = {word.lower() for word in words}
         return [vm for vm in vms if key(vm).lower() in wanted]
+
+
+def _by_name(vms: list[Vm]) -> dict[str, list[Vm]]:
+    found: dict[str, list[Vm]] = {}
+    for vm in vms:
+        found.setdefault(vm.name, []).append(vm)
+    return found
 
 
 def in_folder(folder: str, wanted: str) -> bool:

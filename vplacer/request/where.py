@@ -36,6 +36,7 @@ class WhereMaker:
         self.inventory = inventory
         self.lookup = lookup
         self.request = request
+        self._reachable: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Host]] = {}
 
     def where(self, target: Target, held_here: bool) -> Where:
         """Return where a target may go; ``held_here``: it cannot leave the host it is on.
@@ -71,13 +72,22 @@ class WhereMaker:
         pool = self._pool(vm, placing, reachable, at)
         return Where(clusters, hosts, pool, datastores, networks, excluded)
 
+    def clusters(self, where: Where) -> tuple[str, ...]:
+        """Return the clusters a VM may go to, also where only hosts are stated; empty = any."""
+        if where.clusters or not where.hosts:
+            return where.clusters
+        return _clusters_of(self.reachable((), where.hosts))
+
     def reachable(self, clusters: tuple[str, ...], hosts: tuple[str, ...]) -> list[Host]:
         """Return the hosts that clusters and hosts allow; empty = any."""
-        return [
-            host
-            for host in self.inventory.hosts
-            if (not clusters or host.cluster in clusters) and (not hosts or host.moid in hosts)
-        ]
+        key = (clusters, hosts)
+        if key not in self._reachable:
+            self._reachable[key] = [
+                host
+                for host in self.inventory.hosts
+                if (not clusters or host.cluster in clusters) and (not hosts or host.moid in hosts)
+            ]
+        return self._reachable[key]
 
     def _pointers(self, pointer: Pointer) -> Callable[[str], Pointer]:
         """Return where a key stands: in the entry, else in the defaults."""
@@ -88,7 +98,7 @@ class WhereMaker:
         self, vm: Vm | None, placing: Placing, reachable: list[Host], at: Callable[[str], Pointer]
     ) -> str | None:
         """Return the pool: the one stated, or an existing VM's own where it surely stays in its cluster."""
-        owners = tuple(dict.fromkeys(host.cluster for host in reachable if host.cluster is not None))
+        owners = _clusters_of(reachable)
         if placing.pool is not None:
             return self.lookup.find_pool(at("pool"), placing.pool, owners)
         pool = self.inventory.pool_by_moid.get(vm.pool) if vm is not None and vm.pool else None
@@ -96,3 +106,8 @@ class WhereMaker:
             return None
         leaves = pool.owner in self.inventory.cluster_by_moid and owners != (pool.owner,)
         return None if leaves else pool.moid
+
+
+def _clusters_of(hosts: list[Host]) -> tuple[str, ...]:
+    """Return the clusters of hosts, each once."""
+    return tuple(dict.fromkeys(host.cluster for host in hosts if host.cluster is not None))
