@@ -44,8 +44,9 @@ class ModeChooser:
     ) -> AffinityMode:
         """Return label where portable labels can serve every ask in every cluster that has the cards.
 
-        ``clusters`` empty = all; ``hosts`` empty = all of the clusters. vGPUs and device groups take no label, so such a VM gets hint; so does
-        one without devices. NICs count only for VMs without GPUs: beside a GPU they follow it.
+        ``clusters`` empty = all; ``hosts`` empty = all of the clusters. vGPUs and device groups take no
+        label, so such a VM gets hint; so does one without devices. NICs count only for VMs without GPUs:
+        beside a GPU they follow it.
         """
         key = (gpus, nics, clusters, hosts)
         if key not in self._known:
