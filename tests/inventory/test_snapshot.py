@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from vplacer.errors import FileFormatError, NewerFormatError, OutputError, Reque
 from vplacer.inventory import snapshot
 from vplacer.inventory.canonical import canonical_json, sha256_of
 from vplacer.inventory.cluster import Cluster, ResourcePool
-from vplacer.inventory.codec import decode, encode
+from vplacer.inventory.codec import CodecError, decode, encode
 from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.overlay import Overlay
@@ -72,6 +72,26 @@ def edited(change: Callable[[dict[str, Any]], None], *, rehash: bool) -> bytes:
 def test_any_value_survives_json(kind: type, data: st.DataObject) -> None:
     value = data.draw(st.from_type(kind))
     assert decode(kind, json.loads(canonical_json(encode(value)))) == value
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value of one of JSON's own types."""
+
+    value: int | bool | str | tuple[str, ...] | None
+
+
+@pytest.mark.parametrize("value", [1, True, "x", ("a", "b"), (), None])
+def test_a_choice_of_plain_types_survives_json(value: Any) -> None:
+    loaded = decode(Fact, json.loads(canonical_json(encode(Fact(value)))))
+    assert (loaded.value, type(loaded.value)) == (value, type(value))
+
+
+@pytest.mark.parametrize("raw", [1.5, {}, [1]])
+def test_other_types_are_refused(raw: Any) -> None:
+    with pytest.raises(CodecError) as caught:
+        decode(Fact, {"value": raw})
+    assert caught.value.pointer[0] == "value"
 
 
 @pytest.mark.parametrize("name", ["a30pairs", "nvswitch", "floating", "big96"])

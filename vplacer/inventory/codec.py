@@ -102,7 +102,7 @@ def _decoder(hint: Any) -> Decoder:
         return lambda value: _checked(value, scalars)
     members = _members(hint)
     rest = tuple(member for member in members if member is not _NONE)
-    inner = _class_union(rest) if len(rest) > 1 else _single(rest[0])
+    inner = _union(rest) if len(rest) > 1 else _single(rest[0])
     if _NONE not in members:
         return inner
     return lambda value: None if value is None else inner(value)
