@@ -21,7 +21,7 @@ from vplacer.inventory.vm import (
     VgpuBacking,
 )
 from vplacer.plan.device_match import managed_kind, same_backing
-from vplacer.plan.wanted_devices import WantedDevice
+from vplacer.plan.wanted_devices import WantedDevicefrom vplacer.request.demand import BoundBy
 
 CASE = case_named("what is as it should be is not touched")
 HOST: Host = CASE.problem.inventory.hosts[0]
@@ -66,7 +66,7 @@ def test_same_backing(have: Backing, want: Backing, moves: bool, expected: bool 
     """``expected`` None: it depends on whether the card has those subsystem ids."""
     if expected is None:
         expected = CARD.ids.sub_vendor == 0x10DE
-    wanted = WantedDevice("gpu0", "gpu", 0, want, CARD.address)
+    wanted = WantedDevice("gpu0", "gpu", 0, want, CARD.address, BoundBy.PLATFORM)
     assert same_backing(have, wanted, HOST, moves) is expected
 
 

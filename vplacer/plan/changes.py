@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from vplacer.inventory.vm import Backing, VmPower
+from vplacer.request.demand import BoundBy
 
 Scalar: TypeAlias = int | bool | str | tuple[int, ...] | None
 """A field's value; None = unset (automatic, no limit, no reservation)."""
@@ -93,7 +94,8 @@ class DeviceChange:
 
     ``ref`` names the device within the plan ("gpu0", "nic1", "device 13000" for one to be removed).
     ``key`` is the key of a device the VM has; None for one to be added, or one that an earlier step
-    added: that one is found by content.
+    added: that one is found by content. ``bound_by``: who chooses the card of a device that the request
+    asks for; None for one that goes.
     """
 
     action: Action
@@ -101,6 +103,7 @@ class DeviceChange:
     key: int | None
     before: DeviceValue | None
     after: DeviceValue | None
+    bound_by: BoundBy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,4 +238,4 @@ def _inverse_device(change: DeviceChange) -> DeviceChange:
     before, after = change.after, change.before
     if action is Action.EDIT and after is not None and after.numa_node is None:
         after = replace(after, numa_node=-1)
-    return DeviceChange(action, change.ref, key, before, after)
+    return DeviceChange(action, change.ref, key, before, after, change.bound_by)

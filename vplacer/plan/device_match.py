@@ -229,7 +229,7 @@ def _todays_group(vm: Vm, key: int) -> GroupRef:
 
 def _add(want: WantedDevice) -> DeviceChange:
     value = DeviceValue(want.backing, want.vnode, want.group, want.sequence)
-    return DeviceChange(Action.ADD, want.ref, None, None, value)
+    return DeviceChange(Action.ADD, want.ref, None, None, value, want.bound_by)
 
 
 def _add_group(group: GroupRef) -> GroupChange:
@@ -248,4 +248,4 @@ def _edit(vm: Vm, device: VmDevice, want: WantedDevice) -> DeviceChange | None:
     before = device_value(vm, device)
     node = want.vnode if want.vnode is not None else -1
     after = DeviceValue(device.backing, node, before.group, device.group_sequence)
-    return DeviceChange(Action.EDIT, want.ref, device.key, before, after)
+    return DeviceChange(Action.EDIT, want.ref, device.key, before, after, want.bound_by)

@@ -37,6 +37,7 @@ class WantedDevice:
     index: int
     backing: Backing
     witness: PciAddress | None
+    bound_by: BoundBy
     vnode: int | None = None
     group: GroupRef | None = None
     sequence: int | None = None
@@ -78,7 +79,11 @@ def wanted_devices(
             grouped.setdefault(key, []).append((assignment, vnode, ref))
             continue
         backing = _backing(ask, assignment, host)
-        made.append(WantedDevice(ref, assignment.ask, assignment.index, backing, assignment.address, vnode))
+        made.append(
+            WantedDevice(
+                ref, assignment.ask, assignment.index, backing, assignment.address, assignment.bound_by, vnode
+            )
+        )
     groups: list[GroupRef] = []
     for (index, _), members in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
         name = demand.gpus[index].group or ""
@@ -165,7 +170,9 @@ def _members(
         witness, vnode, ref = match or (None, None, f"{group.ref}.{position}")
         sequence = component.sequence_id if component.sequence_id is not None else position
         backing = _component_backing(component, demand)
-        made.append(WantedDevice(ref, "gpu", index, backing, witness, vnode, group, sequence))
+        made.append(
+            WantedDevice(ref, "gpu", index, backing, witness, BoundBy.PLATFORM, vnode, group, sequence)
+        )
     return made
 
 
