@@ -88,7 +88,9 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )
     assert result.returncode == 1
-    assert result.stderr == "Error: standard output: cannot be written: No space left on device\n  code: OutputError, exit 1\n"
+    assert result.stderr == (
+        "Error: standard output: cannot be written: No space left on device\n  code: OutputError, exit 1\n"
+    )
 
 
 def test_ctrl_c_while_reading_gives_up_at_once(tmp_path: Path) -> None:
