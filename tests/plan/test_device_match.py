@@ -21,7 +21,8 @@ from vplacer.inventory.vm import (
     VgpuBacking,
 )
 from vplacer.plan.device_match import managed_kind, same_backing
-from vplacer.plan.wanted_devices import WantedDevicefrom vplacer.request.demand import BoundBy
+from vplacer.plan.wanted_devices import WantedDevice
+from vplacer.request.demand import BoundBy
 
 CASE = case_named("what is as it should be is not touched")
 HOST: Host = CASE.problem.inventory.hosts[0]
