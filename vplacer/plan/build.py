@@ -93,15 +93,7 @@ def build_plan(
         request=RequestRef(
             PurePath(problem.request.source).name, problem.request.sha256, _canonical(request_document)
         ),
-        verdict=Verdict(
-            solution.status,
-            solution.stopped_by,
-            solution.seed,
-            solution.solver_version,
-            solution.levels,
-            solution.assumptions,
-            solution.reasons,
-        ),
+        verdict=_verdict(solution),
         applyable=bool(steps) and placed_all and decided,
         summary=_summary(problem, vms, violations_before, violations_after),
         vms=vms,
@@ -112,6 +104,18 @@ def build_plan(
         drift=tuple(drift),
         notes=(*problem.request.notes, *_topology_notes(problem, jobs)),
         names=tuple(sorted(names.items())),
+    )
+
+
+def _verdict(solution: Solution) -> Verdict:
+    return Verdict(
+        solution.status,
+        solution.stopped_by,
+        solution.seed,
+        solution.solver_version,
+        solution.levels,
+        solution.assumptions,
+        solution.reasons,
     )
 
 
