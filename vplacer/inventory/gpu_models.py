@@ -28,9 +28,9 @@ _VENDOR_NAMES: Final = {
 class GpuModel:
     """One model of card.
 
-    ``bar_gib``: the largest memory BAR as set up for passthrough, None = not known (a caller then
-    rounds ``memory_mib`` up to a power of two). ``mig``: whether it can be cut by Multi-Instance GPU.
-    ``form``: "pcie" or "module" (SXM, OAM: NVLink or xGMI is part of the board). ``bridge_lanes``: the
+    ``bar_gib``: the largest memory BAR as set up for passthrough, None = no published figure confirms it
+    (a caller then rounds ``memory_mib`` up to a power of two). ``mig``: whether Multi-Instance GPU can cut
+    it. ``form``: "pcie" or "module" (SXM, OAM: NVLink or xGMI is part of the board). ``bridge_lanes``: the
     NVLinks between two cards joined by the vendor's bridges, None where the model takes no bridge.
     ``sub_devices``: where one id serves several models, the subsystem device ids of this one.
     """
@@ -114,38 +114,38 @@ def _intel(name: str, device: int, device_name: str, gib: int, *aliases: str) ->
 GPU_MODELS: Final[tuple[GpuModel, ...]] = (
     _nv("P100-16", 0x15F8, "GP100GL [Tesla P100 PCIe 16GB]", 16, None, "pascal"),
     _nv("P40", 0x1B38, "GP102GL [Tesla P40]", 24, None, "pascal"),
-    _nv("V100-16", 0x1DB4, "GV100GL [Tesla V100 PCIe 16GB]", 16, 16, "volta"),
-    _nv("V100-32", 0x1DB6, "GV100GL [Tesla V100 PCIe 32GB]", 32, 32, "volta", "V100"),
-    _nv("V100S-32", 0x1DF6, "GV100GL [Tesla V100S PCIe 32GB]", 32, 32, "volta", "V100S"),
-    _module("V100-SXM-16", 0x1DB1, "GV100GL [Tesla V100 SXM2 16GB]", 16, 16, "volta"),
-    _module("V100-SXM-32", 0x1DB5, "GV100GL [Tesla V100 SXM2 32GB]", 32, 32, "volta", "V100-SXM"),
-    _module("V100-SXM3-32", 0x1DB8, "GV100GL [Tesla V100 SXM3 32GB]", 32, 32, "volta"),
+    _nv("V100-16", 0x1DB4, "GV100GL [Tesla V100 PCIe 16GB]", 16, None, "volta"),
+    _nv("V100-32", 0x1DB6, "GV100GL [Tesla V100 PCIe 32GB]", 32, None, "volta", "V100"),
+    _nv("V100S-32", 0x1DF6, "GV100GL [Tesla V100S PCIe 32GB]", 32, None, "volta", "V100S"),
+    _module("V100-SXM-16", 0x1DB1, "GV100GL [Tesla V100 SXM2 16GB]", 16, None, "volta"),
+    _module("V100-SXM-32", 0x1DB5, "GV100GL [Tesla V100 SXM2 32GB]", 32, None, "volta", "V100-SXM"),
+    _module("V100-SXM3-32", 0x1DB8, "GV100GL [Tesla V100 SXM3 32GB]", 32, None, "volta"),
     _nv("T4", 0x1EB8, "TU104GL [Tesla T4]", 16, None, "turing"),
-    _nv("A2", 0x25B6, "GA107GL [A2 / A16]", 16, 16, "ampere", subs=(0x157E,)),
-    _nv("A16", 0x25B6, "GA107GL [A2 / A16]", 16, 16, "ampere", subs=(0x14A9,)),
-    _nv("A10", 0x2236, "GA102GL [A10]", 24, 32, "ampere"),
+    _nv("A2", 0x25B6, "GA107GL [A2 / A16]", 16, None, "ampere", subs=(0x157E,)),
+    _nv("A16", 0x25B6, "GA107GL [A2 / A16]", 16, None, "ampere", subs=(0x14A9,)),
+    _nv("A10", 0x2236, "GA102GL [A10]", 24, None, "ampere"),
     _nv("A30", 0x20B7, "GA100GL [A30 PCIe]", 24, 32, "ampere", mig=True, bridge=4),
-    _nv("A40", 0x2235, "GA102GL [A40]", 48, 64, "ampere", bridge=4),
-    _nv("RTX-A6000", 0x2230, "GA102GL [RTX A6000]", 48, 64, "ampere", "A6000", bridge=4),
+    _nv("A40", 0x2235, "GA102GL [A40]", 48, None, "ampere", bridge=4),
+    _nv("RTX-A6000", 0x2230, "GA102GL [RTX A6000]", 48, None, "ampere", "A6000", bridge=4),
     _nv("A100-40", 0x20F1, "GA100 [A100 PCIe 40GB]", 40, 64, "ampere", mig=True, bridge=12),
     _nv("A100-80", 0x20B5, "GA100 [A100 PCIe 80GB]", 80, 128, "ampere", mig=True, bridge=12),
     _nv("A800-80", 0x20F5, "GA100 [A800 80GB PCIe]", 80, 128, "ampere", mig=True),
     _module("A100-SXM-40", 0x20B0, "GA100 [A100 SXM4 40GB]", 40, 64, "ampere"),
     _module("A100-SXM-80", 0x20B2, "GA100 [A100 SXM4 80GB]", 80, 128, "ampere", "A100-SXM"),
     _module("A800-SXM-80", 0x20F3, "GA100 [A800-SXM4-80GB]", 80, 128, "ampere", "A800-SXM"),
-    _nv("L4", 0x27B8, "AD104GL [L4]", 24, 32, "ada"),
-    _nv("L40", 0x26B5, "AD102GL [L40]", 48, 64, "ada"),
-    _nv("L40S", 0x26B9, "AD102GL [L40S]", 48, 64, "ada"),
-    _nv("RTX-6000-ADA", 0x26B1, "AD102GL [RTX 6000 Ada Generation]", 48, 64, "ada"),
+    _nv("L4", 0x27B8, "AD104GL [L4]", 24, None, "ada"),
+    _nv("L40", 0x26B5, "AD102GL [L40]", 48, None, "ada"),
+    _nv("L40S", 0x26B9, "AD102GL [L40S]", 48, None, "ada"),
+    _nv("RTX-6000-ADA", 0x26B1, "AD102GL [RTX 6000 Ada Generation]", 48, None, "ada"),
     _nv("H100-80", 0x2331, "GH100 [H100 PCIe]", 80, 128, "hopper", "H100-PCIE", mig=True, bridge=12),
-    _nv("H100-NVL-94", 0x2321, "GH100 [H100L 94GB]", 94, 128, "hopper", "H100-NVL", mig=True, bridge=12),
-    _nv("H800-80", 0x2322, "GH100 [H800 PCIe]", 80, 128, "hopper", "H800-PCIE", mig=True),
+    _nv("H100-NVL-94", 0x2321, "GH100 [H100L 94GB]", 94, None, "hopper", "H100-NVL", mig=True, bridge=12),
+    _nv("H800-80", 0x2322, "GH100 [H800 PCIe]", 80, None, "hopper", "H800-PCIE", mig=True),
     _module("H100-SXM-80", 0x2330, "GH100 [H100 SXM5 80GB]", 80, 128, "hopper", "H100-SXM"),
-    _module("H800-SXM-80", 0x2324, "GH100 [H800]", 80, 128, "hopper", "H800-SXM"),
-    _module("H20-96", 0x2329, "GH100 [H20]", 96, 128, "hopper", "H20"),
-    _module("H200-SXM-141", 0x2335, "GH100 [H200 SXM 141GB]", 141, 256, "hopper", "H200-SXM"),
-    _nv("H200-NVL-141", 0x233B, "GH100 [H200 NVL]", 141, 256, "hopper", "H200-NVL", mig=True, bridge=18),
-    _module("B200-SXM-180", 0x2901, "GB100 [B200]", 180, 256, "blackwell", "B200"),
+    _module("H800-SXM-80", 0x2324, "GH100 [H800]", 80, None, "hopper", "H800-SXM"),
+    _module("H20-96", 0x2329, "GH100 [H20]", 96, None, "hopper", "H20"),
+    _module("H200-SXM-141", 0x2335, "GH100 [H200 SXM 141GB]", 141, None, "hopper", "H200-SXM"),
+    _nv("H200-NVL-141", 0x233B, "GH100 [H200 NVL]", 141, None, "hopper", "H200-NVL", mig=True),
+    _module("B200-SXM-180", 0x2901, "GB100 [B200]", 180, None, "blackwell", "B200"),
     _amd("MI210", 0x740F, "Aldebaran/MI200 [Instinct MI210]", 64, "pcie"),
     _amd("MI250X", 0x740C, "Aldebaran/MI200 [Instinct MI250X/MI250]", 64, "module"),
     _amd("MI300X", 0x74A1, "Aqua Vanjaram [Instinct MI300X]", 192, "module"),
