@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vplacer.constraints.checks.placed import malformed
+from vplacer.constraints.filters.vm_host_rule import broken_rule
 from vplacer.constraints.registry import checks, filters
 from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.constraints.today import differences_today, placement_today
+from vplacer.constraints.whereabouts import host_of
 from vplacer.request.demand import Demand
 
 _OF_ONE_VM = frozenset({"locality", "interconnect", "nic-near-gpu", "not-steerable"})
@@ -21,7 +23,7 @@ def check(state: State) -> tuple[Violation, ...]:
     """Return all violations of a state: none = it may be carried out.
 
     Only what the placements cause is a violation: hosts that are over-full today, or rules broken by
-    VMs that may not move, are none unless they get worse. The order is that of the registry, then of
+    VMs that stay, are none unless they get worse. The order is that of the registry, then of
     hosts and placements in the state.
     """
     wrong = malformed(state)
@@ -62,12 +64,14 @@ def rejected(state: State, hosts: frozenset[str] | None = None) -> Iterable[Viol
 def check_vm_today(problem: Problem, demand: Demand) -> tuple[Violation, ...]:
     """Return why an existing VM, left as it is, does not meet its demand; none = it does.
 
-    Rules between VMs are not looked at: they depend on where the others go.
+    A rule that is broken today speaks against each of its VMs that may move. Against one that may not
+    it says nothing: nothing could be done about it.
     """
     differences = differences_today(problem, demand)
     if differences:
         return tuple(Violation("stays", demand.id, text) for text in differences)
-    return problem.derive(_today_by_demand).get(demand.id, ())
+    nearness = problem.derive(_today_by_demand).get(demand.id, ())
+    return (*nearness, *_broken_rules(problem, demand)) if demand.may_move else nearness
 
 
 def placements_today(problem: Problem) -> dict[str, Placement]:
@@ -78,6 +82,29 @@ def placements_today(problem: Problem) -> dict[str, Placement]:
         if placement is not None and not check_vm_today(problem, demand):
             found[demand.id] = placement
     return found
+
+
+def _broken_rules(problem: Problem, demand: Demand) -> Iterable[Violation]:
+    """Name the required rules that a VM breaks where it and the others are today."""
+    as_it_is = problem.derive(_as_it_is)
+    host = host_of(as_it_is, demand.id)
+    rule = broken_rule(problem, demand.id, host) if host is not None else None
+    if rule is not None:
+        yield Violation("vm-host-rule", demand.id, f"rule '{rule.name}' is broken", host=host)
+    for apart in problem.request.rules.apart:
+        here = [vm for vm in apart.vms if host_of(as_it_is, vm) == host]
+        if apart.required and demand.id in apart.vms and len(here) > apart.at_most:
+            text = f"rule '{apart.name}': {len(here)} on one host, at most {apart.at_most}"
+            yield Violation("apart", demand.id, text, host=host)
+    for together in problem.request.rules.together:
+        where = {where for vm in together.vms if (where := host_of(as_it_is, vm)) is not None}
+        if together.required and demand.id in together.vms and len(where) > 1:
+            text = f"rule '{together.name}': on {len(where)} hosts"
+            yield Violation("together", demand.id, text, host=host)
+
+
+def _as_it_is(problem: Problem) -> State:
+    return State(problem, ())
 
 
 def _today_by_demand(problem: Problem) -> dict[str, tuple[Violation, ...]]:

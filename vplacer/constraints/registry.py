@@ -125,7 +125,6 @@ CHECK_MODULES: tuple[str, ...] = (
     "not_steerable",
     "apart",
     "together",
-    "on_hosts",
     "gang",
     "pool_memory",
     "ha_admission",

@@ -18,16 +18,10 @@ def _hosts(state: State) -> dict[str, str]:
     return found
 
 
-def answers_for(state: State, vm: str) -> bool:
-    """Whether a rule broken with this VM is the state's doing.
-
-    It is for a VM placed anew, and for one that stays although it might have moved. One that stays
-    because it may not move only is where it was.
-    """
+def placed_anew(state: State, vm: str) -> bool:
+    """Whether a VM is made or changed by the state: only then a rule broken with it is its doing."""
     placement = state.placement_by_demand.get(vm)
-    if placement is None:
-        return False
-    return not placement.stays or state.problem.demand_by_id[vm].may_move
+    return placement is not None and not placement.stays
 
 
 def name_of(state: State, vm: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from vplacer.constraints.costs import SOFTER_RULE
 from vplacer.constraints.registry import Check, Relaxation
 from vplacer.constraints.state import Problem, State, Violation
-from vplacer.constraints.whereabouts import answers_for, host_of, name_of
+from vplacer.constraints.whereabouts import host_of, name_of, placed_anew
 from vplacer.request.demand import Demand
 
 ID = "apart"
@@ -17,7 +17,7 @@ ID = "apart"
 def check(state: State) -> Iterable[Violation]:
     """Count the members of each required rule on each host, standing VMs too.
 
-    Members that were together before and may not move are not held against the state.
+    Members that were together before and stay are not held against the state.
     """
     for rule in state.problem.request.rules.apart:
         if not rule.required:
@@ -28,7 +28,7 @@ def check(state: State) -> Iterable[Violation]:
             if host is not None:
                 here[host].append(vm)
         for host, vms in here.items():
-            placed = [vm for vm in vms if answers_for(state, vm)]
+            placed = [vm for vm in vms if placed_anew(state, vm)]
             if len(vms) > rule.at_most and placed:
                 names = ", ".join(name_of(state, vm) for vm in vms)
                 text = f"rule '{rule.name}': {len(vms)} on one host, at most {rule.at_most} ({names})"

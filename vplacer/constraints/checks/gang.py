@@ -7,21 +7,24 @@ from collections.abc import Iterable
 
 from vplacer.constraints.registry import Check
 from vplacer.constraints.state import State, Violation
-from vplacer.constraints.whereabouts import name_of
+from vplacer.constraints.whereabouts import name_of, placed_anew
 from vplacer.request.demand import Gang
 
 ID = "gang"
 
 
 def check(state: State) -> Iterable[Violation]:
-    """Check every gang of the request; a host without a fabric takes no member where one is asked."""
+    """Check every gang of which a member is placed anew; those that stay are of it too.
+
+    A host without a fabric takes no member where one is asked.
+    """
     for gang in state.problem.request.rules.gangs:
         yield from _check(state, gang)
 
 
 def _check(state: State, gang: Gang) -> Iterable[Violation]:
     placed = {vm: state.placement_by_demand[vm].host for vm in gang.vms if vm in state.placement_by_demand}
-    if not placed:
+    if not any(placed_anew(state, vm) for vm in placed):
         return
     missing = [vm for vm in gang.vms if vm not in placed]
     if missing:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vplacer.constraints.costs import SOFTER_RULE
 from vplacer.constraints.registry import Check, Relaxation
 from vplacer.constraints.state import Problem, State, Violation
-from vplacer.constraints.whereabouts import answers_for, host_of, name_of
+from vplacer.constraints.whereabouts import host_of, name_of, placed_anew
 from vplacer.request.demand import Demand
 
 ID = "together"
@@ -19,7 +19,7 @@ def check(state: State) -> Iterable[Violation]:
         if not rule.required:
             continue
         where = {vm: host for vm in rule.vms if (host := host_of(state, vm)) is not None}
-        placed = [vm for vm in where if answers_for(state, vm)]
+        placed = [vm for vm in where if placed_anew(state, vm)]
         if len(set(where.values())) > 1 and placed:
             names = ", ".join(name_of(state, vm) for vm in where)
             text = f"rule '{rule.name}': on {len(set(where.values()))} hosts ({names})"
