@@ -147,3 +147,18 @@ def test_read_only_disk(
     assert "cannot be written: Read-only file system" in outcome.err
     assert "next: the disk is read-only; give a path elsewhere" in outcome.err
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["~nobody-by-this-name/site.json", "x" * 300 + ".json"])
+def test_strange_paths(name: str, vplacer: Runner) -> None:
+    outcome = vplacer(["topology", "show", "esx01", "--from", name])
+    assert outcome.code in (1, 3)
+    assert "defect of vplacer" not in outcome.err
+    assert name[:40] in outcome.err
+
+
+def test_no_home(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert vplacer("plan --dry-run --from floating -r floating").code == 0

@@ -55,8 +55,11 @@ def default_path(environ: Mapping[str, str]) -> Path:
     """Return where the configuration file is unless told otherwise."""
     if os.name == "nt" and (folder := environ.get("APPDATA")):
         return Path(folder) / "vplacer" / "config.toml"
-    folder = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME") or "~").expanduser() / ".config")
-    return Path(folder) / "vplacer" / "config.toml"
+    if folder := environ.get("XDG_CONFIG_HOME"):
+        return Path(folder) / "vplacer" / "config.toml"
+    # Unlike Path.expanduser, this leaves "~" alone where nobody knows a home: then there is no file.
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(home) / ".config" / "vplacer" / "config.toml"
 
 
 def apply_config(ctx: click.Context, given: Path | None) -> None:
@@ -212,7 +215,7 @@ def _from_file(value: Any, file: Path) -> Any:
     """Take paths as relative to the configuration file, so that they do not depend on where one stands."""
     if isinstance(value, list):
         return [_from_file(each, file) for each in value]
-    return str(file.parent.absolute() / value.expanduser())
+    return str(file.parent.absolute() / os.path.expanduser(value))
 
 
 def _check_config_only(values: Mapping[str, Any], file: Path) -> None:

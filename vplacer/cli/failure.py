@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import signal
 import traceback
@@ -46,7 +45,8 @@ def report(error: BaseException, stderr: TextIO, *, debug: bool) -> int:
         return INTERRUPTED
     if isinstance(error, click.ClickException):
         return _usage(error, stderr)
-    if isinstance(error, OSError) and error.errno in _MACHINE:
+    if isinstance(error, OSError) and error.strerror:
+        # Full disks, lost permissions, too many open files: conditions that any line of code can meet.
         say(stderr, f"{error.filename or 'this machine'}: {error.strerror}")
         return FAILED
     if isinstance(error, MemoryError):
@@ -55,10 +55,6 @@ def report(error: BaseException, stderr: TextIO, *, debug: bool) -> int:
     say(stderr, f"{type(error).__name__}: {_first_line(error)}")
     say_defect(stderr, debug=debug)
     return FAILED
-
-
-_MACHINE = {errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM}
-"""Conditions of the machine that any line of code can meet; others are translated where they occur."""
 
 
 def say(stderr: TextIO, text: str) -> None:

@@ -7,6 +7,7 @@ sources stay. `check_overlay` holds an overlay against the hardware that is ther
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -97,7 +98,8 @@ def default_folder(environ: Mapping[str, str], vcenter_uuid: str) -> Path:
     """Return the user's overlay folder of one vCenter: ``XDG_DATA_HOME`` or ``~/.local/share``."""
     given = environ.get("XDG_DATA_HOME", "")
     # The XDG specification has a relative path ignored.
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    # Unlike Path.home, expanduser does not fail where nobody knows a home (a container's arbitrary user).
+    home = Path(environ.get("HOME") or os.path.expanduser("~"))
     base = Path(given) if given.startswith("/") else home / ".local" / "share"
     return base / "vplacer" / "overlays" / _file_part(vcenter_uuid.lower())
 

@@ -90,7 +90,7 @@ def file_or_fixture(kind: FixtureKind, text: str) -> Path:
     Raises:
         UnknownObjectError: neither a file nor a fixture has this name.
     """
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))
     if path.is_file() or "/" in text or os.sep in text or path.suffix:
         return path
     return fixture_path(kind, text)
