@@ -79,9 +79,9 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     reading = read_source(options.source, world)
     if previous is not None and not _same_vcenter(previous, reading, options, world):
         previous = None
-    problem = _problem(request, reading, options)
+    problem = make_problem(request, reading, options)
     solution, seconds = _solve(problem, options, world)
-    plan = _plan(problem, solution, request, reading, options.now or world.clock(), previous)
+    plan = make_plan(problem, solution, request, reading, options.now or world.clock(), previous)
     saved = None
     if options.output is not None and solution.status in (Status.OPTIMAL, Status.FEASIBLE):
         from vplacer.plan.plan_file import save_plan
@@ -91,7 +91,7 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     return PlanResult(plan, seconds, saved, reading.overlay_origins)
 
 
-def _problem(request: RequestFile, reading: Reading, options: PlanOptions) -> Problem:
+def make_problem(request: RequestFile, reading: Reading, options: PlanOptions) -> Problem:
     """Match the request with the inventory, and let the command line have the last word."""
     from vplacer.constraints.ownership import reason_left_alone
     from vplacer.constraints.state import Problem
@@ -149,7 +149,7 @@ def _solve(problem: Problem, options: PlanOptions, world: World) -> tuple[Soluti
     return solution, world.seconds() - started
 
 
-def _plan(
+def make_plan(
     problem: Problem,
     solution: Solution,
     request: RequestFile,
@@ -157,6 +157,7 @@ def _plan(
     created: datetime,
     previous: Plan | None,
 ) -> Plan:
+    """Make the plan of a solution, with what the judge says of before and after."""
     import vplacer
     from vplacer.constraints.judge import check, check_vm_today
     from vplacer.constraints.state import State
