@@ -13,7 +13,9 @@ from vplacer.request.demand import AffinityMode, BoundBy, Demand
 from vplacer.solver.levels import Level
 from vplacer.solver.score import measure
 
-# What a partial answer may break and a fuller one may not.
+# What a placement breaks by itself, wherever the other VMs go.
+_ALONE = frozenset({"affinity-mode", "vnuma", "devices", "label-portable", "gpu-model", "nic-kind"})
+# What a placement may break by itself and not beside others; the rest counts where no VM goes away.
 _ONLY_WHOLE = frozenset({"placed", "gang", "together"})
 
 
@@ -36,9 +38,11 @@ def best(problem: Problem, levels: tuple[Level, ...]) -> tuple[dict[str, int], i
 
 def _choices(problem: Problem, demand: Demand, today: dict[str, Placement]) -> list[Placement | None]:
     """Every placement that is not wrong by itself; None = unplaced."""
-    if demand.id in today and not demand.may_move:
-        return [today[demand.id]]
     options: list[Placement | None] = [today[demand.id]] if demand.id in today else [None]
+    if demand.id in today and any(demand.id in gang.vms for gang in problem.request.rules.gangs):
+        options.append(None)
+    if demand.id in today and not demand.may_move:
+        return options
     for host in problem.inventory.hosts:
         if demand.vm is not None and not demand.may_move:
             vm = problem.inventory.vm_by_moid[demand.vm]
@@ -50,7 +54,7 @@ def _choices(problem: Problem, demand: Demand, today: dict[str, Placement]) -> l
             for devices in _device_choices(problem, demand, host.moid):
                 placement = Placement(demand.id, host.moid, tuple(nodes), devices)
                 faults = {v.constraint for v in check(State(problem, (placement,)))}
-                if faults <= _ONLY_WHOLE:
+                if not faults & _ALONE if problem.demanded_vms else faults <= _ONLY_WHOLE:
                     options.append(placement)
     return options
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
 from vplacer.constraints.state import Problem
 from vplacer.inventory.site_load import load_site_text
+from vplacer.inventory.vm import Vm
 from vplacer.request.demand import (
     AffinityMode,
     Apart,
@@ -57,12 +59,22 @@ def sites(draw: st.DrawFn) -> dict[str, Any]:
         holders = [vm for vm in vms if vm["on"] == f"esx0{host}" and "devices" in vm]
         for vm in holders[2 * per_node :]:
             del vm["devices"]
-    return {
+    site: dict[str, Any] = {
         "format_version": 1,
         "host_kinds": {"k": kind},
         "clusters": [{"name": "c", "drs": "manual", "hosts": [{"kind": "k", "count": hosts}]}],
         "vms": vms,
     }
+    if draw(st.integers(0, 3)) == 0:
+        site["clusters"][0]["ha"] = draw(
+            st.sampled_from([{"failover_hosts": 1}, {"cpu_percent": 25, "memory_percent": 60}])
+        )
+    if draw(st.integers(0, 3)) == 0:
+        site["pools"] = [{"name": "p", "memory_limit_gib": draw(st.sampled_from([4, 16, 32]))}]
+        for vm in vms:
+            if draw(st.booleans()):
+                vm["pool"] = "p"
+    return site
 
 
 @st.composite
@@ -135,11 +147,48 @@ def demands(draw: st.DrawFn, number: int) -> Demand:
 
 
 @st.composite
+def changed(draw: st.DrawFn, vm: Vm) -> Demand:
+    """A running VM of the site with wishes, perhaps other ones than it has."""
+    card = bool(vm.devices)
+    gpus = (GpuAsk(1, model="A30", policy=draw(st.sampled_from(list(Policy)))),) if card else ()
+    return Demand(
+        id=vm.moid,
+        name=vm.name,
+        vm=vm.moid,
+        template=None,
+        clusters=(),
+        hosts=(),
+        cpus=draw(st.sampled_from([vm.cpus, vm.cpus, vm.cpus + 2])),
+        memory_mib=draw(st.sampled_from([vm.memory_mib, vm.memory_mib, vm.memory_mib + 8 * 1024])),
+        vnuma_nodes=None,
+        gpus=gpus,
+        nics=(),
+        priority=0,
+        weight_milli=max(100, 1000 * len(gpus)),
+        mode=draw(st.sampled_from(list(AffinityMode))),
+        may_move=draw(st.booleans()),
+        pool=vm.pool,
+        datastores=(),
+        networks=(),
+        hardware_version=max(20, vm.hardware_version or 0),
+        memory_reserved=card or (vm.memory_reservation_mib or 0) >= vm.memory_mib,
+        overhead_mib=vm.overhead_mib or 0,
+    )
+
+
+@st.composite
 def problems(draw: st.DrawFn) -> Problem:
     """A tiny site, up to three new VMs, and now and then a rule between them."""
     site = load_site_text(json.dumps(draw(sites())), "tiny.yaml")
     number = draw(st.sampled_from([1, 2, 2, 3]))
     asked = tuple(draw(demands(n)) for n in range(number))
+    pool = next((pool.moid for pool in site.inventory.pools if pool.name == "p"), None)
+    if pool is not None:
+        asked = tuple(replace(demand, pool=pool) if draw(st.booleans()) else demand for demand in asked)
+    for vm in site.inventory.vms:
+        if len(asked) < 3 and draw(st.integers(0, 2)) == 0:
+            asked = (*asked, draw(changed(vm)))
+    number = len(asked)
     ids = tuple(demand.id for demand in asked)
     rules = Rules()
     if number > 1:

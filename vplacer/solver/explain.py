@@ -24,6 +24,9 @@ from vplacer.solver.verdict import DemandReasons, HostReason
 
 MAX_RELAXATIONS = 4
 
+_ROW_IDS = {"pool": "pool-memory", "ha-admission": "ha-admission", "headroom": "headroom"}
+"""Constraint ids of the rows that limit sums, by the first part of their names."""
+
 
 @dataclass
 class _Hosts:
@@ -113,8 +116,9 @@ def _why_rule(instance: Instance, cls: DemandClass, moid: str, hosts: _Hosts) ->
         if member in together.vms:
             return Rejection("together", f"rule {together.name}: its VMs do not fit here all together")
     for row in instance.rows.rows:
-        if row.name.startswith(("pool:", "ha:", "headroom:")) and ("seats", cls.index) in row.quantities():
-            return Rejection(row.name.split(":")[0], f"the limit {row.name.split(':', 1)[1]} is reached")
+        kind, _, rest = row.name.partition(":")
+        if kind in _ROW_IDS and row.coefficient(moid, ("new", cls.index)) > 0:
+            return Rejection(_ROW_IDS[kind], f"the limit of {rest.partition('#')[0]} is reached")
     return Rejection("others", "it fits here only in place of VMs that count more or as much")
 
 

@@ -98,6 +98,7 @@ class HostEncoder:
         self._platform: list[Expr] = []
         self._scarce: list[tuple[tuple[int, ...], Expr]] = []
         self._pools: set[tuple[int, ...]] = set()
+        self._static_use: dict[int, list[Expr]] = defaultdict(list)
         self._keepers: dict[int, Expr] = {}
 
     def encode(self) -> HostVars:
@@ -155,6 +156,8 @@ class HostEncoder:
                 # A NIC in a device group comes as a virtual function unless it is passed through.
                 function = use.resource == "vf" or (card.kind == "nic" and not card.passthrough)
                 (self._function_use if function else self._cell_use)[cell].append(taken * count)
+                if use.bound_by is BoundBy.STATIC and not function:
+                    self._static_use[cell].append(count)
             if use.resource != "vf" and use.bound_by is not BoundBy.STATIC:
                 self._platform.append(sum(taken for _, taken in use.cells) * count)
 
@@ -173,12 +176,7 @@ class HostEncoder:
         for active in self.state.actives:
             cls = self.classes[active.class_index]
             keep = self._bool(f"keep{cls.index}")
-            if cls.stay is not None and cls.gang is not None:
-                # It stays placed, or stays as it is without its gang.
-                self.vars.stays[cls.index] = self._bool(f"stay{cls.index}")
-                self.vars.as_is[cls.index] = keep - self.vars.stays[cls.index]
-                self.model.add(self.vars.as_is[cls.index] >= 0)
-            elif cls.stay is not None:
+            if cls.stay is not None:
                 self.vars.stays[cls.index] = keep
             else:
                 self.vars.as_is[cls.index] = keep
@@ -224,6 +222,10 @@ class HostEncoder:
             self._leave(cells, count)
         for cells, keep in self._scarce:
             self._leave(cells, keep)
+            named = [use for cell in cells for use in self._static_use[cell]]
+            if named:
+                # A card that another VM may hold cannot be named for one.
+                self.model.add(sum(named) == 0).only_enforce_if(keep)
         for pool in sorted(self._pools):
             self._leave_in_pool(pool)
         self._owners()

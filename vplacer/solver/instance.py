@@ -141,8 +141,11 @@ def _options_on(
 def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:
     """Return the first filter that rejects a host for a class, or None."""
     demand = cls.demand
-    if cls.vm is not None and not demand.may_move and cls.home is not None and host.moid != cls.home:
-        return Rejection("may-not-move", f"the VM stays on its host ({_name(problem, cls.home)})")
+    if cls.vm is not None and not demand.may_move and cls.home is not None:
+        if cls.stay is not None:
+            return Rejection("may-not-move", "the VM has what was asked for and stays as it is")
+        if host.moid != cls.home:
+            return Rejection("may-not-move", f"the VM stays on its host ({_name(problem, cls.home)})")
     for item in filters():
         evidence = item.rejects(problem, demand, host)
         if evidence is not None:

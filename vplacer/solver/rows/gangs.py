@@ -1,4 +1,8 @@
-"""Gangs: all members are placed or none, and on hosts of one fabric if that is asked."""
+"""Gangs: if a member is placed anew all are placed, and on hosts of one fabric if that is asked.
+
+A member that has what it asks for and stays is placed anyway; it does not make the others go in, but
+its host's fabric is the gang's if they do.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +12,44 @@ from vplacer.solver.rows import Key, Row, RowSet
 
 
 def build(gangs: tuple[Gang, ...], classes: tuple[DemandClass, ...], hosts: tuple[str, ...]) -> RowSet:
-    """A 0-1 auxiliary says whether the gang (on a fabric) is placed; each class follows it."""
+    """A 0-1 auxiliary for each gang (and fabric) says whether it is placed; each class follows it."""
     rows: list[Row] = []
     auxiliaries: list[str] = []
     for gang in gangs:
         members = [cls for cls in classes if cls.gang == gang.name]
         if not members:
             continue
-        if gang.fabric is None:
-            name = f"gang:{gang.name}"
-            auxiliaries.append(name)
-            rows += [
-                Row(f"{name}:{cls.index}", 0, 0, {("seats", cls.index): 1}, auxiliary={name: -cls.count})
-                for cls in members
-            ]
-            continue
-        fabric_of = dict(gang.fabric)
+        fabric_of = dict(gang.fabric) if gang.fabric is not None else dict.fromkeys(hosts, "")
         fabrics = sorted({fabric_of[host] for host in hosts if host in fabric_of})
         names = {fabric: f"gang:{gang.name}@{fabric}" for fabric in fabrics}
         auxiliaries += names.values()
         for cls in members:
-            for fabric, name in names.items():
-                at: dict[tuple[str, Key], int] = {
-                    (host, ("seats", cls.index)): 1 for host in hosts if fabric_of.get(host) == fabric
-                }
-                rows.append(Row(f"{name}:{cls.index}", 0, 0, at=at, auxiliary={name: -cls.count}))
-            outside: dict[tuple[str, Key], int] = {
-                (host, ("seats", cls.index)): 1 for host in hosts if host not in fabric_of
-            }
-            if outside:
-                rows.append(Row(f"gang:{gang.name}:outside:{cls.index}", None, 0, at=outside))
+            rows += _follow(cls, names, fabric_of, hosts)
         if len(names) > 1:
             rows.append(Row(f"gang:{gang.name}:one", None, 1, auxiliary=dict.fromkeys(names.values(), 1)))
     return RowSet(tuple(rows), dict.fromkeys(auxiliaries, 1))
+
+
+def _follow(
+    cls: DemandClass, names: dict[str, str], fabric_of: dict[str, str], hosts: tuple[str, ...]
+) -> list[Row]:
+    """Rows of one class: where its VMs are placed if the gang is, on which fabric."""
+    new: Key = ("new", cls.index)
+    seats: Key = ("seats", cls.index)
+    rows = []
+    for fabric, name in names.items():
+        inside = [host for host in hosts if fabric_of.get(host) == fabric]
+        placed = {(host, new): 1 for host in inside}
+        if cls.stay is None:
+            rows.append(Row(f"{name}:{cls.index}", 0, 0, at=placed, auxiliary={name: -cls.count}))
+            continue
+        rows.append(Row(f"{name}:{cls.index}", None, 0, at=placed, auxiliary={name: -1}))
+        elsewhere = {
+            (host, key): sign for host in hosts if host not in inside for key, sign in ((seats, 1), (new, -1))
+        }
+        if elsewhere:
+            rows.append(Row(f"{name}:stays:{cls.index}", None, 1, at=elsewhere, auxiliary={name: 1}))
+    outside = {(host, new): 1 for host in hosts if host not in fabric_of}
+    if outside:
+        rows.append(Row(f"gang:outside:{cls.index}", None, 0, at=outside))
+    return rows
