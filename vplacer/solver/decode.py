@@ -72,14 +72,14 @@ class _Deck:
             if active.class_index not in keeping:
                 continue
             for holding in active.holdings:
-                if holding.address is None:
-                    continue
-                if holding.kind == "vf":
-                    self.functions[holding.address] = self.functions.get(holding.address, 0) - 1
-                elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
-                    self._remove_vgpu(holding.profile, holding.address)
-                else:
-                    self._remove(holding.address)
+                where = (holding.address,) if holding.address is not None else holding.candidates
+                for card in where:
+                    if holding.kind == "vf":
+                        self.functions[card] = self.functions.get(card, 0) - 1
+                    elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
+                        self._remove_vgpu(holding.profile, card)
+                    elif holding.address is not None:
+                        self._remove(card)
         self.kept = {a for index in keeping for a in self.holdings.get(index, ())}
 
     def _remove(self, address: PciAddress) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from vplacer.constraints.labels import portable_labels, scope_of
 from vplacer.constraints.registry import Relaxation, filters
@@ -18,7 +19,7 @@ from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.instance import Instance, Rejection
 from vplacer.solver.options import list_options
-from vplacer.solver.relax import changes_of, room_made, smaller
+from vplacer.solver.relax import changes_of, room_made, scaled, smaller
 from vplacer.solver.residual import residual_state, shortage
 from vplacer.solver.verdict import DemandReasons, HostReason
 
@@ -148,6 +149,9 @@ def _ways_out(
     ]
     sizes = smaller(cls.demand, lambda demand: _helps(instance, cls, demand, everywhere, hosts))
     found += [change.relaxation for change in sizes]
+    if not found:
+        smaller_whole = (c for c in scaled(cls.demand) if _helps(instance, cls, c.demand, everywhere, hosts))
+        found += [change.relaxation for change in islice(smaller_whole, 1)]
     for moid in open_hosts:
         found += room_made(instance, cls, hosts.state(moid, None), moid, _fits_on(instance))
     found += _host_changes(instance, cls, rejections, hosts)

@@ -177,8 +177,8 @@ class _Cards:
 def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Cards:
     """Sort the host's cards by what untouchable VMs hold of them.
 
-    A VM that holds a card nobody names takes one of its candidates from everybody else; one that
-    holds a virtual function nobody names counts on every port it may come from.
+    A VM that holds a whole card nobody names takes one of its candidates from everybody else; a
+    virtual function or vGPU nobody names the port or card of counts on each it may be on.
     """
     held: set[PciAddress] = set()
     vgpus: dict[PciAddress, list[str]] = {}
@@ -190,13 +190,14 @@ def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Car
                 ports = (holding.address,) if holding.address is not None else holding.candidates
                 for port in ports:
                     functions[port] = functions.get(port, 0) + 1
-            elif holding.address is None:
-                if holding.candidates:
-                    unsure[holding.candidates] = unsure.get(holding.candidates, 0) + 1
             elif holding.kind == VGPU and holding.group is None and holding.profile is not None:
-                vgpus.setdefault(holding.address, []).append(holding.profile)
-            else:
+                cards_of = (holding.address,) if holding.address is not None else holding.candidates
+                for card in cards_of:
+                    vgpus.setdefault(card, []).append(holding.profile)
+            elif holding.address is not None:
                 held.add(holding.address)
+            elif holding.candidates:
+                unsure[holding.candidates] = unsure.get(holding.candidates, 0) + 1
     cards = tuple(
         replace(
             card,

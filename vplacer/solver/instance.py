@@ -87,7 +87,7 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
     rows = merge(
         [
             placement.build(classes),
-            together.build(tuple(rule.name for rule in problem.request.rules.together if rule.required)),
+            together.build(problem.request.rules.together, classes),
             gangs.build(problem.request.rules.gangs, classes, hosts),
             pools.build(problem, classes, hosts),
             ha.build(problem, classes, hosts),

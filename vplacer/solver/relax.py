@@ -115,6 +115,22 @@ def _mode_changes(demand: Demand) -> list[Change]:
     ]
 
 
+def scaled(demand: Demand) -> list[Change]:
+    """Return the demand with fewer cards of its one ask, vCPUs and memory in proportion; most cards first."""
+    if len(demand.gpus) != 1:
+        return []
+    ask = demand.gpus[0]
+    found = []
+    for count in range(ask.count - 1, 0, -1):
+        cpus = max(1, demand.cpus * count // ask.count)
+        gib = max(1, demand.memory_mib * count // ask.count // 1024)
+        changed = replace(_with_gpu(demand, 0, replace(ask, count=count)), cpus=cpus, memory_mib=gib * 1024)
+        text = f"{count} of {ask.count} cards, with {cpus} vCPUs and {gib} GiB"
+        cost = costs.LESS_DEVICES + ask.count
+        found.append(Change(changed, Relaxation(text, cost, None, "gpus[0].count", str(count))))
+    return found
+
+
 def smaller(demand: Demand, fits: Callable[[Demand], bool]) -> list[Change]:
     """Return the greatest vCPU count, and the greatest memory, with which a demand fits somewhere.
 

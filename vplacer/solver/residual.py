@@ -106,16 +106,19 @@ def _hold(
 ) -> None:
     cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
     for holding in holdings:
-        if holding.address is None:
-            cells = tuple(sorted({cell_of[a] for a in holding.candidates if a in cell_of}))
-            if cells and holding.kind != "vf":
-                scarce.append((cells, 1))
-        elif holding.kind == "vf":
-            functions[holding.address] = functions.get(holding.address, 0) + 1
+        cards = (holding.address,) if holding.address is not None else holding.candidates
+        if holding.kind == "vf":
+            for card in cards:
+                functions[card] = functions.get(card, 0) + 1
         elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
-            vgpus.setdefault(holding.address, []).append(holding.profile)
-        else:
+            for card in cards:
+                vgpus.setdefault(card, []).append(holding.profile)
+        elif holding.address is not None:
             taken.add(holding.address)
+        else:
+            cells = tuple(sorted({cell_of[a] for a in cards if a in cell_of}))
+            if cells:
+                scarce.append((cells, 1))
 
 
 def shortage(

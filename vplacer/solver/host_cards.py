@@ -1,0 +1,166 @@
+"""The cards of a host in its model: whole cards per cell, virtual functions, vGPUs, and who may hold what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import product
+
+from vplacer.request.demand import BoundBy
+from vplacer.solver.host_parts import Expr, ModelPart
+from vplacer.solver.host_state import ActiveVm, HostState
+from vplacer.solver.options import Option
+from vplacer.solver.vgpu_patterns import card_patterns
+
+
+@dataclass
+class _Use:
+    """What is taken of one thing: by placements, and by VMs that keep their place."""
+
+    new: list[Expr] = field(default_factory=list)
+    kept: list[Expr] = field(default_factory=list)
+
+    def all(self) -> list[Expr]:
+        """Everything taken."""
+        return [*self.new, *self.kept]
+
+
+class HostCards:
+    """Collects what options and kept VMs take of cards, then writes the constraints."""
+
+    def __init__(self, part: ModelPart, state: HostState) -> None:
+        self.part = part
+        self.state = state
+        self.cells: dict[int, _Use] = defaultdict(_Use)
+        self.functions: dict[int, _Use] = defaultdict(_Use)
+        self.platform: list[Expr] = []
+        self.vgpus: dict[tuple[int, str], Expr] = {}
+        self._static: dict[int, list[Expr]] = defaultdict(list)
+        self._needed: dict[str, list[Expr]] = defaultdict(list)
+        self._pinned: dict[tuple[int, str], list[Expr]] = defaultdict(list)
+        self._unnamed: list[tuple[tuple[int, ...], Expr]] = []
+        self._pools: set[tuple[int, ...]] = set()
+        self._takers: list[tuple[set[int], Expr]] = []
+        self._cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
+
+    def take(self, option: Option, count: Expr) -> None:
+        """Count what an option takes."""
+        self._takers.append(({cell for use in option.uses for cell, _ in use.cells}, count))
+        for use in option.uses:
+            if use.resource == "vgpu":
+                self._needed[use.profile or ""].append(use.count * count)
+                self.platform.append(use.count * count)
+                continue
+            self._pools.update(use.pools)
+            for cell, taken in use.cells:
+                card = self.state.cells[cell].card
+                # A NIC in a device group comes as a virtual function unless it is passed through.
+                function = use.resource == "vf" or (card.kind == "nic" and not card.passthrough)
+                (self.functions if function else self.cells)[cell].new.append(taken * count)
+                if use.bound_by is BoundBy.STATIC and not function:
+                    self._static[cell].append(count)
+            if use.resource != "vf" and use.bound_by is not BoundBy.STATIC:
+                self.platform.append(sum(taken for _, taken in use.cells) * count)
+
+    def keep(self, active: ActiveVm, keep: Expr) -> None:
+        """Count what a VM holds while it keeps its place."""
+        for holding in active.holdings:
+            cells = [holding.address] if holding.address is not None else list(holding.candidates)
+            known = sorted({self._cell_of[address] for address in cells if address in self._cell_of})
+            if holding.kind == "vf":
+                # One whose port is not named counts on every port it may come from.
+                for cell in known:
+                    self.functions[cell].kept.append(keep)
+            elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
+                # One whose card is not named counts on every card it may be on.
+                for cell in known:
+                    self._pinned[cell, holding.profile].append(keep)
+            elif holding.address is not None:
+                for cell in known:
+                    self.cells[cell].kept.append(keep)
+            elif known:
+                self._unnamed.append((tuple(known), keep))
+
+    def constrain(self) -> None:
+        """Write all constraints on cards."""
+        self._whole_cards()
+        self._unnamed_holders()
+        self._owners()
+        self._seat_vgpus()
+
+    def _whole_cards(self) -> None:
+        for cell in self.state.cells:
+            use, functions = self.cells[cell.index], self.functions[cell.index]
+            name = f"cell{cell.index}"
+            self.part.limit(name, use.new, use.kept, len(use.kept), cell.size)
+            room = cell.virtual_functions
+            self.part.limit(f"{name}vf", functions.new, functions.kept, len(functions.kept), room)
+            if cell.card.passthrough and functions.all() and use.all() and (use.new or functions.new):
+                # A port whose functions are in use cannot be passed through as a whole.
+                whole = self.part.flag(f"{name}whole")
+                self.part.model.add(sum(functions.new) <= room * (1 - whole))
+                self.part.model.add(sum(use.new) <= cell.size * whole)
+                for kept in functions.kept:
+                    self.part.model.add(sum(use.new) <= cell.size * (1 - kept))
+                for kept in use.kept:
+                    self.part.model.add(sum(functions.new) <= room * (1 - kept))
+
+    def _unnamed_holders(self) -> None:
+        """Leave enough cards of each label, or of all that match, whichever unnamed holders hold."""
+        for cells, keep in self._unnamed:
+            named = [count for cell in cells for count in self._static[cell]]
+            if named:
+                # A card that another VM may hold cannot be named for one.
+                self.part.model.add(sum(named) == 0).only_enforce_if(keep)
+        for number, pool in enumerate(sorted(self._pools)):
+            holders = [keep for cells, keep in self._unnamed if set(pool).intersection(cells)]
+            new = [count for cell in pool for count in self.cells[cell].new]
+            kept = [count for cell in pool for count in self.cells[cell].kept] + holders
+            self.part.limit(f"pool{number}", new, kept, len(kept), self.state.sure_size(pool))
+
+    def _owners(self) -> None:
+        """Devices that are reset together go to one VM at most."""
+        for number, group in enumerate(self.state.topology.ownership_groups):
+            cells = {self._cell_of[address] for address in group if address in self._cell_of}
+            takers = [count for taken, count in self._takers if taken & cells]
+            devices = sum(1 for address in group if self.state.topology.device(address) is not None)
+            # A card of the group that is in no cell is held by a VM that is not touched.
+            held = sum(1 for address in group if address in self._cell_of) < devices
+            kept = [use for cell in cells for use in self.cells[cell].kept]
+            if len(group) > 1:
+                self.part.limit(f"owner{number}", takers, kept, len(kept), 0 if held else 1)
+
+    def _seat_vgpus(self) -> None:
+        """Seat vGPUs on cards by the patterns each card's mode allows."""
+        names = sorted(set(self._needed) | {profile for _, profile in self._pinned})
+        if not names:
+            return
+        held = dict(self.state.vgpu_held)
+        for cell in self.state.cells:
+            if cell.card.kind == "gpu" and cell.card.vgpu:
+                self._seat_on(cell.index, names, held.get(cell.addresses[0], ()))
+        for name in names:
+            seats = [variable for (_, profile), variable in self.vgpus.items() if profile == name]
+            pinned = [use for (_, profile), uses in self._pinned.items() if profile == name for use in uses]
+            self.part.model.add(sum(seats) == sum(self._needed[name]) + sum(pinned))
+
+    def _seat_on(self, index: int, names: list[str], held: tuple[str, ...]) -> None:
+        """Variables of one card; what its VMs hold today is always a pattern of it."""
+        cell = self.state.cells[index]
+        today = [len(self._pinned.get((index, name), ())) for name in names]
+        patterns = set(card_patterns(self.state.host, cell.card, held, tuple(names)))
+        patterns.update(product(*(range(count + 1) for count in today)))
+        row = [self.part.integer(0, max(p[i] for p in patterns), f"v{index}_{i}") for i in range(len(names))]
+        self.part.model.add_allowed_assignments(row, sorted(patterns))
+        for name, variable in zip(names, row, strict=True):
+            self.vgpus[index, name] = variable
+            pinned = self._pinned.get((index, name))
+            if pinned:
+                self.part.model.add(variable >= sum(pinned))
+        whole = self.cells[index]
+        most = max(sum(pattern) for pattern in patterns)
+        if whole.new and most:
+            self.part.model.add(sum(row) <= most * (1 - sum(whole.new)))
+        for kept in whole.kept:
+            if most and not any(today):
+                self.part.model.add(sum(row) <= most * (1 - kept))
