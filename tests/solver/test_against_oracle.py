@@ -11,6 +11,7 @@ from vplacer.constraints.judge import check, placements_today
 from vplacer.constraints.state import Problem, State
 from vplacer.solver.columns import solve_columns
 from vplacer.solver.decode import decode
+from vplacer.solver.exact import solve_exact
 from vplacer.solver.instance import build_instance
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import SolveOptions, Status
@@ -46,11 +47,12 @@ def test_best_values_level_by_level_at_length(problem: Problem) -> None:
 def test_columns_are_valid_and_their_bounds_hold(problem: Problem) -> None:
     instance = build_instance(problem, placements_today(problem), ORDER)
     answer = solve_columns(instance, seed=1, work=20, should_stop=lambda: False)
-    exact = solve(problem, SolveOptions(work=50))
+    exact = solve_exact(instance, seed=1, work=50, should_stop=lambda: False)
+    assert exact is not None
     placements = decode(instance.classes, zip(instance.tasks, answer.plans, strict=True))
-    assert not [v for v in check(State(problem, placements)) if v.constraint != "placed"]
+    state = State(problem, (*instance.settled, *placements))
+    assert not [v for v in check(state) if v.constraint != "placed"]
     first = instance.levels[0].id
-    best_first = next(level.value for level in exact.levels if level.id == first)
-    assert answer.values[first] <= best_first
+    assert answer.values[first] <= exact.values[first]
     bound = answer.bounds[first]
-    assert bound is None or bound >= best_first
+    assert bound is None or bound >= exact.values[first]
