@@ -1,34 +1,54 @@
-"""How long `vplacer --help` takes. Goal: 0.15 s, so that completion and scripts do not feel it.
+"""How long the program takes before it does anything, beside a Python that does nothing.
 
-python benchmarks/startup.py
+Goal for --help: 0.15 s, so that completion and scripts do not feel it.
 """
 
 from __future__ import annotations
 
 import statistics
-import subprocess
 import sys
-import time
+
+from benchmarks.measure import Cost, Report, main, run_command, times, vplacer
 
 GOAL_S = 0.15
 RUNS = 20
-CODE = "import sys; sys.argv = ['vplacer', '--help']; from vplacer.cli.main import run; run()"
+NOTHING = "python -c pass"
 
 
-def once() -> float:
-    """Return the seconds of one run, from start to end of the process."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", CODE], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - started
+def measure(quick: bool) -> Report:
+    report = Report("Start of the program")
+    commands = {
+        NOTHING: [sys.executable, "-c", "pass"],
+        "vplacer --help": vplacer("--help"),
+        "vplacer --version": vplacer("--version"),
+        "vplacer plan --help": vplacer("plan", "--help"),
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for number in range(1 + (3 if quick else RUNS)):
+        # One of each in turn: whatever disturbs the machine disturbs all of them.
+        for name, command in commands.items():
+            _, cost = run_command(command)
+            if number:
+                costs[name].append(cost)
+    base = costs[NOTHING]
+    rows = []
+    for name, found in costs.items():
+        rows.append(
+            {
+                "command": name,
+                **times(found),
+                "wall ratio": _median_ratio([c.wall_s for c in found], [c.wall_s for c in base]),
+                "cpu ratio": _median_ratio([c.cpu_s for c in found], [c.cpu_s for c in base]),
+            }
+        )
+    report.table("Whole processes", rows, f"Ratios are to {NOTHING}, run in turn with the others.")
+    report.goal("vplacer --help", GOAL_S, statistics.median(c.wall_s for c in costs["vplacer --help"]))
+    return report
 
 
-def main() -> int:
-    once()  # compiles to bytecode
-    seconds = sorted(once() for _ in range(RUNS))
-    median = statistics.median(seconds)
-    print(f"vplacer --help: median {median:.3f} s, best {seconds[0]:.3f} s of {RUNS} runs; goal {GOAL_S} s")
-    return 0 if median <= GOAL_S else 1
+def _median_ratio(values: list[float], base: list[float]) -> float:
+    return statistics.median(values) / statistics.median(base)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(measure))

@@ -1,0 +1,175 @@
+"""Measuring, and the form in which a benchmark hands over what it measured.
+
+A benchmark is a module run in a process of its own, `python -m benchmarks.NAME [--quick]`. It prints one
+JSON object: ``title``, ``tables`` (rows of figures), ``goals`` (a limit and whether it was kept) and
+``checks`` (what must hold; one that does not fails the run).
+
+Times are seconds of the wall clock; ``cpu`` is processor time, which other programs on the machine
+disturb less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parent.parent
+OUR_SETTINGS = "VPLACER_"
+"""Variables of the caller that start with this would change what is measured."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one piece of work took. ``peak_mib`` None = not known for it alone."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mib: float | None = None
+
+
+@dataclass
+class Report:
+    """What a benchmark found."""
+
+    title: str
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    goals: list[dict[str, Any]] = field(default_factory=list)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+
+    def table(self, title: str, rows: Sequence[dict[str, Any]], note: str = "") -> None:
+        """Add a table; a row is a dict of cells: text, number, `spread` or ``{value, bound, gap}``."""
+        self.tables.append({"title": title, "rows": list(rows), "note": note})
+
+    def goal(self, what: str, limit_s: float, measured_s: float) -> None:
+        """Add a goal in seconds. Missing it is told, and fails nothing."""
+        self.goals.append(
+            {"what": what, "limit_s": limit_s, "measured_s": measured_s, "met": measured_s <= limit_s}
+        )
+
+    def check(self, what: str, passed: bool, evidence: str = "") -> None:
+        """Add something that must hold."""
+        self.checks.append({"what": what, "passed": passed, "evidence": evidence})
+
+
+def main(measure: Callable[[bool], Report]) -> int:
+    """Run a benchmark from its command line and print its JSON; 1 if a check failed."""
+    parser = argparse.ArgumentParser(description=(sys.modules["__main__"].__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--quick", action="store_true", help="few runs and small sizes: does it work at all?")
+    report = measure(parser.parse_args().quick)
+    json.dump({**vars(report), "waited_share": waited_share()}, sys.stdout, indent=1)
+    print()
+    return 0 if all(check["passed"] for check in report.checks) else 1
+
+
+def waited_share() -> float | None:
+    """Return which part of its runnable time this thread waited for a core; None = the system does not say.
+
+    Linux: /proc/thread-self/schedstat, nanoseconds run and nanoseconds waited.
+    """
+    with contextlib.suppress(OSError, ValueError, ZeroDivisionError):
+        ran, waited, _ = map(int, Path("/proc/thread-self/schedstat").read_text().split())
+        return waited / (ran + waited)
+    return None
+
+
+def timed(work: Callable[[], T]) -> tuple[T, Cost]:
+    """Do some work of this process once and tell what it took."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work()
+    return result, Cost(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def repeated(work: Callable[[], T], runs: int, *, warm_up: bool = True) -> tuple[T, list[Cost]]:
+    """Do the same work several times; return the last result and every cost but the warm-up's."""
+    if warm_up:
+        work()
+    costs = []
+    for _ in range(runs):
+        result, cost = timed(work)
+        costs.append(cost)
+    return result, costs
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Median, least and greatest of several measurements."""
+    return {
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+        "runs": len(values),
+    }
+
+
+def times(costs: Sequence[Cost]) -> dict[str, Any]:
+    """Cells of a table: wall and processor time."""
+    return {
+        "wall s": spread([cost.wall_s for cost in costs]),
+        "cpu s": spread([cost.cpu_s for cost in costs]),
+    }
+
+
+def vplacer(*arguments: str) -> list[str]:
+    """Return the command line of the installed program that belongs to this Python."""
+    name = "vplacer.exe" if os.name == "nt" else "vplacer"
+    program = Path(sysconfig.get_path("scripts")) / name
+    if not program.is_file():
+        raise SystemExit("vplacer is not installed beside this Python: pip install -e '.[dev]'")
+    return [str(program), *arguments]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Return this process's environment without vplacer's own settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(OUR_SETTINGS)}
+    return {**kept, **changes}
+
+
+def run_command(
+    command: Sequence[str], *, expect: Sequence[int] = (0,), **changes: str
+) -> tuple[bytes, Cost]:
+    """Run a program to its end; return its standard output and what the process took, start included.
+
+    Args:
+        command: the program and its arguments.
+        expect: exit codes that are right.
+        changes: environment variables to set.
+    """
+    wall = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment(**changes),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        output = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - wall
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in expect:
+        shown = " ".join([Path(command[0]).name, *command[1:]])
+        raise SystemExit(f"{shown}: exit code {process.returncode}, not one of {list(expect)}")
+    peak = used.ru_maxrss / (1024.0 * (1024 if sys.platform == "darwin" else 1))
+    return output, Cost(seconds, used.ru_utime + used.ru_stime, peak)
+
+
+def repeated_command(command: Sequence[str], runs: int) -> tuple[bytes, list[Cost]]:
+    """Run a program several times after one run to warm up; return the last output and every cost."""
+    run_command(command)
+    found = [run_command(command) for _ in range(runs)]
+    return found[-1][0], [cost for _, cost in found]

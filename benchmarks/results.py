@@ -1,0 +1,95 @@
+"""Turns what the benchmarks measured into a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Result = Mapping[str, Any]
+
+
+def page(head: Sequence[tuple[str, str]], results: Sequence[Result]) -> str:
+    """Return the page: facts about the run, goals, checks, then every benchmark's tables.
+
+    Args:
+        head: name and value of what the figures depend on.
+        results: what each benchmark printed.
+    """
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `benchmarks/run.py`; do not edit. Seconds are given as median (least - greatest). wall: by the "
+        "clock; cpu: processor time, which other programs on the machine disturb less.",
+        "",
+        *table(["run", ""], [[name, value] for name, value in head]),
+        "## Goals",
+        "",
+        *_goals(results),
+        "## Checks",
+        "",
+        *_checks(results),
+    ]
+    for result in results:
+        lines += [f"## {result['title']}", ""]
+        waited = result["waited_share"]
+        if waited is not None:
+            lines += [
+                f"The measuring process waited for a free core {waited:.0%} of the time it could have run.",
+                "",
+            ]
+        for item in result["tables"]:
+            lines += _table(item)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _goals(results: Sequence[Result]) -> list[str]:
+    rows = [
+        [
+            goal["what"],
+            f"{goal['limit_s']:g} s",
+            f"{number(goal['measured_s'])} s",
+            "kept" if goal["met"] else "MISSED",
+        ]
+        for result in results
+        for goal in result["goals"]
+    ]
+    return table(["what", "goal", "median", ""], rows) if rows else ["None.", ""]
+
+
+def _checks(results: Sequence[Result]) -> list[str]:
+    checks = [check for result in results for check in result["checks"]]
+    failed = [check for check in checks if not check["passed"]]
+    lines = [f"{len(checks) - len(failed)} of {len(checks)} hold.", ""]
+    lines += [f"- FAILED: {check['what']}: {check['evidence']}" for check in failed]
+    return [*lines, ""] if failed else lines
+
+
+def _table(item: Result) -> list[str]:
+    rows = item["rows"]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [f"### {item['title']}", "", *([item["note"], ""] if item["note"] else [])]
+    return lines + table(names, [[cell(row.get(name, "")) for name in names] for row in rows])
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a Markdown table and an empty line."""
+    lines = [names, ["---"] * len(names), *rows]
+    return [*(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in line)} |" for line in lines), ""]
+
+
+def cell(value: Any) -> str:
+    """Return the text of a cell: a number, a spread, a level or a text."""
+    if isinstance(value, Mapping):
+        if "median" in value:
+            if value["runs"] == 1:
+                return number(value["median"])
+            return f"{number(value['median'])} ({number(value['min'])} - {number(value['max'])})"
+        return " / ".join("?" if value[key] is None else str(value[key]) for key in ("value", "bound", "gap"))
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits, or as a whole number from a hundred on."""
+    if abs(value) >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) < 1 else f"{value:.{2 if abs(value) < 9.995 else 1}f}"
