@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from vplacer.inventory.host import ConnectionState
-from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.pci import PciAddress, PciIds
 
 
 class VmPower(StrEnum):
@@ -41,6 +41,18 @@ class StaticBacking:
     vendor_id: int
     system_id: str
     device_name: str = ""
+
+    @property
+    def ids(self) -> PciIds | None:
+        """The card's ids as a host reads them; None where ``device_id`` is no hexadecimal id.
+
+        Leading zeros and "0x" are one spelling with none; a decimal text names another device.
+        """
+        try:
+            device = int(self.device_id, 16)
+        except ValueError:
+            return None
+        return PciIds(self.vendor_id & 0xFFFF, device) if 0 <= device <= 0xFFFF else None
 
 
 @dataclass(frozen=True, slots=True)

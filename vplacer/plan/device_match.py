@@ -95,7 +95,7 @@ def managed_kind(backing: Backing, hosts: Sequence[Host]) -> DeviceKind | None:
             return DeviceKind.NIC
         case StaticBacking():
             cards = [card for host in hosts if (card := host.device(backing.address)) is not None]
-            return _asked_kind(cards) or _kind_by_ids(_ids_from_text(backing.vendor_id, backing.device_id))
+            return _asked_kind(cards) or _kind_by_ids(backing.ids)
         case DynamicBacking(allowed=allowed):
             cards = [card for host in hosts for card in host.pci_devices if allowed_by(allowed, card.ids)]
             known = _asked_kind(cards)
@@ -117,13 +117,6 @@ def _kind_by_ids(ids: PciIds | None) -> DeviceKind | None:
         return DeviceKind.GPU
     nics = {(model.vendor, model.device) for model in NIC_MODELS}
     return DeviceKind.NIC if (ids.vendor, ids.device) in nics else None
-
-
-def _ids_from_text(vendor: int, device: str) -> PciIds | None:
-    try:
-        return PciIds(vendor & 0xFFFF, int(device, 16) & 0xFFFF)
-    except ValueError:
-        return None
 
 
 def _match_groups(vm: Vm, wanted: WantedDevices) -> tuple[dict[int, str], tuple[GroupChange, ...]]:
@@ -172,8 +165,7 @@ def same_backing(have: Backing, wanted: WantedDevice, target: Host, moves: bool)
         case StaticBacking(), StaticBacking() as want:
             return not moves and (
                 have.address == want.address
-                and have.vendor_id & 0xFFFF == want.vendor_id
-                and have.device_id.lower().removeprefix("0x") == want.device_id
+                and have.ids == want.ids
                 and have.system_id in ("", want.system_id)
             )
         case DynamicBacking(), DynamicBacking() as want:

@@ -166,7 +166,8 @@ def backing_text(backing: Backing) -> str:
     """Return a backing by content. The card a Dynamic device holds at the moment is left out."""
     match backing:
         case StaticBacking():
-            return f"static {backing.address} {backing.vendor_id & 0xFFFF:04x}:{backing.device_id}"
+            stored = f"{backing.vendor_id & 0xFFFF:04x}:{backing.device_id}"
+            return f"static {backing.address} {backing.ids or stored}"
         case DynamicBacking():
             allowed = ",".join(
                 f"{item.vendor:04x}:{item.device:04x}" + _sub_text(item.sub_vendor, item.sub_device)

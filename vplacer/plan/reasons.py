@@ -81,8 +81,8 @@ def _other_devices(draft: Draft) -> bool:
 
 def _kind_text(backing: Backing) -> str:
     match backing:
-        case StaticBacking(vendor_id=vendor, device_id=device):
-            return f"{vendor & 0xFFFF:04x}:{device.lower().rjust(4, '0')}"
+        case StaticBacking(ids=ids):
+            return str(ids)
         case DynamicBacking(allowed=(first, *_)):
             return f"{first.vendor:04x}:{first.device:04x}"
         case VgpuBacking(profile=profile):

@@ -113,10 +113,7 @@ class DeviceReader:
         device = host.device(backing.address) if host is not None else None
         if device is not None:
             return device.ids
-        try:
-            return PciIds(backing.vendor_id & 0xFFFF, int(backing.device_id, 16) & 0xFFFF)
-        except ValueError:
-            return None
+        return backing.ids
 
 
 def _dynamic_ids(backing: DynamicBacking) -> PciIds | None:
