@@ -17,7 +17,7 @@ from vplacer.request.demand import Demand
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
-from vplacer.solver.instance import Instance, Rejection
+from vplacer.solver.instance import Instance, Rejection, no_options
 from vplacer.solver.options import list_options
 from vplacer.solver.relax import changes_of, room_made, scaled, smaller
 from vplacer.solver.residual import residual_state, shortage
@@ -98,7 +98,7 @@ def _why_full(
     labels = portable_labels(instance.problem, scope_of(state.host))
     listed = list_options(demand, state, labels)
     if not listed.options:
-        return Rejection(listed.constraint or "devices", listed.evidence or "no choice of cards")
+        return no_options(instance.problem, state.host, listed)
     short = shortage(demand, listed.options, state, instance)
     return Rejection(short.constraint, short.evidence) if short is not None else None
 

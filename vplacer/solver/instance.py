@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vplacer.constraints.labels import portable_labels, scope_of
+from vplacer.constraints.labels import portable_labels, scope_of, why_not_portable
 from vplacer.constraints.registry import filters
 from vplacer.constraints.state import Placement, Problem
 from vplacer.inventory.host import Host
@@ -133,9 +133,16 @@ def _options_on(
             if listed.options:
                 found[cls.index] = listed.options
                 continue
-            rejection = Rejection(listed.constraint or "devices", listed.evidence or "no choice of cards")
+            rejection = no_options(problem, state.host, listed)
         rejections[cls.index, state.host.moid] = rejection
     return found, complete
+
+
+def no_options(problem: Problem, host: Host, listed: OptionList) -> Rejection:
+    """Say why an option list is empty."""
+    evidence = listed.evidence or "no choice of cards"
+    told = [why_not_portable(problem, scope_of(host), label) for label in listed.labels]
+    return Rejection(listed.constraint or "devices", "; ".join(filter(None, told)) or evidence)
 
 
 def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:

@@ -13,6 +13,7 @@ from vplacer.constraints.locality import card_relation
 from vplacer.request.demand import BoundBy, GpuAsk, Policy
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
+from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation
 
 if TYPE_CHECKING:
@@ -107,6 +108,12 @@ def numa_points(use: AskUse, pool: CellPool, nodes: tuple[int, ...], state: Host
         (worth.get(_relation(state.cells[index], nodes, state), 0) for index in pool.cells), default=0
     )
     return count * worst
+
+
+def compact_points(topology: HostTopology, nodes: tuple[int, ...]) -> int:
+    """A point for a VM of several NUMA nodes that all are on one socket: less than any device's."""
+    near = all(topology.node_relation(nodes[0], other) is NumaRelation.SAME_SOCKET for other in nodes[1:])
+    return int(len(nodes) > 1 and near)
 
 
 def nics_near(

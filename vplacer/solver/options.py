@@ -6,7 +6,7 @@ all options chosen on a host fit together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -14,18 +14,11 @@ from vplacer.constraints.matching import group_type, serves
 from vplacer.constraints.supply import demand_parts, threads_per_core
 from vplacer.constraints.vgpu import profile_shape
 from vplacer.inventory.pci import PciAddress
-from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk, Policy
+from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
+from vplacer.solver.choice import Break, judge_choice
 from vplacer.solver.host_state import HostState
-from vplacer.solver.nearness import (
-    CellPool,
-    ask_interconnect,
-    nics_near,
-    numa_points,
-    numa_satisfied,
-)
-from vplacer.solver.vgpu_patterns import vgpu_room
-from vplacer.topology.levels import Level
+from vplacer.solver.vgpu_patterns import vgpu_room, why_no_vgpu
 
 MAX_OPTIONS = 4_000
 """Options kept per demand and host. Beyond it the list is cut and optimality is no longer claimed."""
@@ -62,37 +55,38 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class OptionList:
-    """All options, or the reason that there is none: the id of the constraint and its evidence."""
+    """All options, or the reason that there is none: the id of the constraint and its evidence.
+
+    ``labels``: those that are not portable, where that is the reason.
+    """
 
     options: tuple[Option, ...]
     complete: bool = True
     constraint: str | None = None
     evidence: str | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to serve one ask."""
+class Way:
+    """One way to serve one ask; ``platform_pool``: the cells vSphere chooses among, if it does."""
 
     use: AskUse
     platform_pool: tuple[int, ...] = ()
 
 
-def list_options(
-    demand: Demand, state: HostState, label_nodes: dict[str, int], *, ignore: frozenset[str] = frozenset()
-) -> OptionList:
+def list_options(demand: Demand, state: HostState, label_nodes: dict[str, int]) -> OptionList:
     """List the options of a demand on a host, whatever else is placed there.
 
     Args:
         demand: the demand.
         state: the host.
         label_nodes: labels that are portable in the host's cluster, and their node number.
-        ignore: constraint ids not to apply, used to find out which one stands in the way.
     """
     nodes_list = _node_sets(demand, state)
     if isinstance(nodes_list, OptionList):
         return nodes_list
-    ways: list[list[_Way]] = []
+    ways: list[list[Way]] = []
     for index, ask in enumerate(demand.gpus):
         found = _gpu_ways(demand, ask, index, state, label_nodes)
         if isinstance(found, OptionList):
@@ -103,7 +97,7 @@ def list_options(
         if isinstance(found, OptionList):
             return found
         ways.append(found)
-    return _combine(demand, state, nodes_list, ways, ignore)
+    return _combine(demand, state, nodes_list, ways)
 
 
 def fixes_nodes(demand: Demand) -> bool:
@@ -153,7 +147,7 @@ def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | Opti
 
 def _gpu_ways(
     demand: Demand, ask: GpuAsk, index: int, state: HostState, label_nodes: dict[str, int]
-) -> list[_Way] | OptionList:
+) -> list[Way] | OptionList:
     if ask.group is not None:
         return _group_ways(ask, index, state)
     if ask.profile is not None:
@@ -161,11 +155,13 @@ def _gpu_ways(
             return OptionList(
                 (), constraint="gpu-model", evidence=f"vGPU profile {ask.profile} is not offered"
             )
-        pool = tuple(cell.index for cell in state.cells if vgpu_room(state, cell, ask.profile) > 0)
-        if not pool:
-            return OptionList((), constraint="vgpu", evidence=f"no card has room for {ask.profile}")
+        rooms = {cell.index: vgpu_room(state, cell, ask.profile) for cell in state.cells}
+        pool = tuple(index for index, room in rooms.items() if room > 0)
+        if sum(rooms.values()) < ask.count:
+            evidence = why_no_vgpu(state, ask.profile, sum(rooms.values()), ask.count)
+            return OptionList((), constraint="vgpu", evidence=evidence)
         use = AskUse("gpu", index, "vgpu", BoundBy.PLATFORM, profile=ask.profile, count=ask.count)
-        return [_Way(use, pool)]
+        return [Way(use, pool)]
     matching = [
         cell
         for cell in state.cells
@@ -179,7 +175,7 @@ def _gpu_ways(
 
 def _nic_ways(
     demand: Demand, ask: NicAsk, index: int, state: HostState, label_nodes: dict[str, int]
-) -> list[_Way] | OptionList:
+) -> list[Way] | OptionList:
     def suits(cell: Cell) -> bool:
         card = cell.card
         if card.kind != "nic" or (ask.model is not None and card.model != ask.model):
@@ -195,7 +191,7 @@ def _nic_ways(
         functions = [cell for cell in matching if cell.card.sriov_free_vfs > 0]
         bound_by = BoundBy.PLATFORM if demand.mode is AffinityMode.HINT else BoundBy.STATIC
         ways = [
-            _Way(AskUse("nic", index, "vf", bound_by, cells=cells), tuple(c.index for c in functions))
+            Way(AskUse("nic", index, "vf", bound_by, cells=cells), tuple(c.index for c in functions))
             for cells in _spread(ask.count, functions, {c.index: c.virtual_functions for c in functions})
         ]
         return ways or OptionList(
@@ -214,7 +210,7 @@ def _card_ways(
     matching: list[Cell],
     state: HostState,
     label_nodes: dict[str, int],
-) -> list[_Way] | OptionList:
+) -> list[Way] | OptionList:
     """Ways to take whole cards, by who binds them."""
     unsure = {cell for cells, _ in state.scarce for cell in cells}
     if demand.mode is AffinityMode.PIN:
@@ -224,13 +220,9 @@ def _card_ways(
         bound_by = BoundBy.LABEL
         cells = [cell for cell in matching if cell.card.label is not None and cell.card.label in label_nodes]
         if matching and not cells:
-            names = sorted({cell.card.label for cell in matching if cell.card.label is not None})
-            evidence = (
-                f"label {', '.join(names)} is not on one and the same pNUMA node on every host of the cluster"
-                if names
-                else "no free matching card carries a label"
-            )
-            return OptionList((), constraint="label-portable", evidence=evidence)
+            labels = tuple(sorted({cell.card.label for cell in matching if cell.card.label is not None}))
+            evidence = "no free matching card carries a label"
+            return OptionList((), constraint="label-portable", evidence=evidence, labels=labels)
     else:
         bound_by = BoundBy.LABEL if label is not None else BoundBy.PLATFORM
         cells = matching
@@ -238,10 +230,14 @@ def _card_ways(
     have = sum(state.sure_size(pool) for pool in pools) if pools else sum(cell.size for cell in cells)
     if have < count:
         noun = "free matching GPU" if kind == "gpu" else "free matching NIC"
-        return OptionList((), constraint=f"{kind}-count", evidence=_short(count, have, noun))
+        evidence = _short(count, have, noun)
+        free = state.sure_size(cell.index for cell in matching)
+        if bound_by is BoundBy.STATIC and free >= count:
+            evidence += f": {free} are free, but which ones vCenter does not tell, and pin must name them"
+        return OptionList((), constraint=f"{kind}-count", evidence=evidence)
     sizes = {cell.index: cell.size for cell in cells}
     return [
-        _Way(
+        Way(
             AskUse(kind, index, "card", bound_by, cells=vector, pools=pools),
             pools[0] if bound_by is BoundBy.PLATFORM else (),
         )
@@ -264,7 +260,7 @@ def _short(count: int, have: int, noun: str) -> str:
     return f"{have} {noun}{'' if have == 1 else 's'}, {count} needed"
 
 
-def _group_ways(ask: GpuAsk, index: int, state: HostState) -> list[_Way] | OptionList:
+def _group_ways(ask: GpuAsk, index: int, state: HostState) -> list[Way] | OptionList:
     offer = next((offer for offer in state.topology.device_groups if offer.name == ask.group), None)
     if offer is None:
         return OptionList((), constraint="gpu-model", evidence=f"device group {ask.group} is not offered")
@@ -294,6 +290,7 @@ def _group_ways(ask: GpuAsk, index: int, state: HostState) -> list[_Way] | Optio
             for a in members
         )
     ]
+    pool = tuple(sorted({cell_of[address] for members in whole for address in members}))
     ways = []
     for chosen in combinations(whole, ask.count):
         members = [address for group in chosen for address in group]
@@ -303,15 +300,20 @@ def _group_ways(ask: GpuAsk, index: int, state: HostState) -> list[_Way] | Optio
         for address in members:
             counts[cell_of[address]] = counts.get(cell_of[address], 0) + 1
         use = AskUse(
-            "gpu", index, "group", BoundBy.PLATFORM, cells=tuple(sorted(counts.items())), sets=tuple(chosen)
+            "gpu",
+            index,
+            "group",
+            BoundBy.PLATFORM,
+            cells=tuple(sorted(counts.items())),
+            sets=tuple(chosen),
+            pools=(pool,),
         )
-        pool = tuple(sorted({cell_of[address] for members in whole for address in members}))
-        ways.append(_Way(use, pool))
+        ways.append(Way(use, pool))
     if not ways:
         return OptionList(
             (),
             constraint="device-group",
-            evidence=f"no whole group {ask.group} is free ({len(whole)} of {ask.count})",
+            evidence=f"{len(whole)} whole groups {ask.group} are free, {ask.count} needed",
         )
     return ways
 
@@ -334,134 +336,43 @@ def _spread(count: int, cells: list[Cell], sizes: dict[int, int]) -> Iterator[tu
 
 
 def _combine(
-    demand: Demand,
-    state: HostState,
-    node_sets: list[tuple[int, ...]],
-    ways: list[list[_Way]],
-    ignore: frozenset[str],
+    demand: Demand, state: HostState, node_sets: list[tuple[int, ...]], ways: list[list[Way]]
 ) -> OptionList:
-    """Cross the node sets with the ways of all asks; keep what satisfies every hard wish."""
-    kept: list[Option] = []
-    complete = True
-    failed: dict[str, str] = {}
-    for nodes in node_sets:
-        for choice in product(*ways):
-            problem, points = _judge_choice(demand, state, nodes, choice)
-            if problem is not None and problem[0] not in ignore:
-                failed.setdefault(*problem)
-                continue
-            kept.append(Option(nodes, tuple(way.use for way in choice), points))
-            if len(kept) >= MAX_OPTIONS:
-                complete = False
-                break
-    if kept:
-        return OptionList(tuple(kept), complete)
-    # The constraint passed by most choices is named last by `_judge_choice`'s order; the first found
-    # is the one that a choice got furthest with.
-    for constraint in ("nic-near-gpu", "not-steerable", "locality", "interconnect"):
-        if constraint in failed:
-            return OptionList((), constraint=constraint, evidence=failed[constraint])
-    return OptionList((), constraint="devices", evidence="no choice of cards")
+    """Cross the node sets with the ways of all asks; keep what satisfies every hard wish.
 
-
-def _judge_choice(
-    demand: Demand,
-    state: HostState,
-    nodes: tuple[int, ...],
-    choice: tuple[_Way, ...],
-) -> tuple[tuple[str, str] | None, int]:
-    """Return the hard wish a choice breaks (constraint, evidence) or None, and its locality points."""
-    uses = [(way.use, _pool(way, state)) for way in choice]
-    points = 0
-    for use, pool in uses:
-        for broken, gained in (
-            _judge_interconnect(demand, use, pool, state),
-            _judge_numa(demand, use, pool, nodes, state),
-            _judge_near_gpu(demand, use, pool, uses, state),
-        ):
-            if broken is not None:
-                return broken, 0
-            points += gained
-    return None, points
-
-
-_Judged = tuple[tuple[str, str] | None, int]
-
-
-def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: HostState) -> _Judged:
-    if use.ask != "gpu":
-        return None, 0
-    ask = demand.gpus[use.index]
-    joined = ask_interconnect(ask, use, pool, state)
-    if ask.interconnect_required and not joined:
-        if pool.sure or not ask_interconnect(ask, use, _chosen(use), state):
-            return ("interconnect", f"no free set of {ask.count} joined by {ask.interconnect.value}"), 0
-        return (
-            "not-steerable",
-            f"{ask.interconnect.value} is not sure: {_chooser(use)} chooses the cards",
-        ), 0
-    wished = not ask.interconnect_required and ask.interconnect is not Level.ANY and ask.count > 1
-    return None, 2 * ask.count if joined and wished else 0
-
-
-def _judge_numa(
-    demand: Demand, use: AskUse, pool: CellPool, nodes: tuple[int, ...], state: HostState
-) -> _Judged:
-    policy = demand.gpus[use.index].policy if use.ask == "gpu" else demand.nics[use.index].policy
-    if policy is Policy.PREFERRED:
-        return None, numa_points(use, pool, nodes, state)
-    if policy is Policy.NONE or numa_satisfied(policy, pool, nodes, state):
-        return None, 0
-    fixed = nodes or len(state.node_ids) == 1
-    if fixed and use.cells and not numa_satisfied(policy, _chosen(use), nodes, state):
-        return ("locality", f"no free card on the {_near(policy)} of the vCPUs"), 0
-    return ("not-steerable", _why_not_steered(use, nodes)), 0
-
-
-def _chosen(use: AskUse) -> CellPool:
-    """The cards counted in the option, as if they were sure."""
-    return CellPool(tuple(index for index, _ in use.cells), sure=True)
-
-
-def _judge_near_gpu(
-    demand: Demand, use: AskUse, pool: CellPool, uses: list[tuple[AskUse, CellPool]], state: HostState
-) -> _Judged:
-    if use.ask != "nic" or not demand.nics[use.index].near_gpu:
-        return None, 0
-    ask = demand.nics[use.index]
-    near = nics_near(ask.at, use, pool, [other for other in uses if other[0].ask == "gpu"], state)
-    if ask.at_required and not near:
-        return ("nic-near-gpu", f"no free NIC within {ask.at.value} of the GPUs"), 0
-    return None, 2 * ask.count if near and not ask.at_required else 0
-
-
-def _chooser(use: AskUse) -> str:
-    return "the label" if use.bound_by is BoundBy.LABEL else "the platform"
-
-
-def _near(policy: Policy) -> str:
-    return "pNUMA node" if policy is Policy.REQUIRED else "socket"
-
-
-def _why_not_steered(use: AskUse, nodes: tuple[int, ...]) -> str:
-    if use.bound_by is BoundBy.PLATFORM:
-        return "the platform chooses the card at power-on, and not every choice is near"
-    return "the mode leaves the vCPUs floating" if not nodes else "not every card of the label is near"
-
-
-def _pool(way: _Way, state: HostState) -> CellPool:
-    """The cells the card may come from: the chosen ones (static), the label's, or the platform's.
-
-    Where all of the pool is taken, only the order is open, and the choice counts as sure.
+    Without any, the reason is that of the choice that got furthest.
     """
-    taken = sum(count for _, count in way.use.cells)
-    if way.use.bound_by is BoundBy.STATIC:
-        return CellPool(tuple(index for index, _ in way.use.cells), sure=True)
-    if way.use.bound_by is BoundBy.LABEL:
-        labels = {state.cells[index].card.label for index, _ in way.use.cells}
-        kinds = {state.cells[index].card.ids for index, _ in way.use.cells}
-        cells = tuple(c.index for c in state.cells if c.card.label in labels and c.card.ids in kinds)
-    else:
-        cells = way.platform_pool
-    sure = way.use.resource in ("card", "group") and sum(state.cells[c].size for c in cells) == taken
-    return CellPool(cells, sure)
+    kept: list[Option] = []
+    nearest: Break | None = None
+    for choice in product(*ways):
+        short = _taken_twice(choice, state)
+        for nodes in node_sets if short is None else ():
+            broken, points = judge_choice(demand, state, nodes, choice)
+            if broken is None:
+                kept.append(Option(nodes, tuple(way.use for way in choice), points))
+                if len(kept) >= MAX_OPTIONS:
+                    return OptionList(tuple(kept), complete=False)
+            elif nearest is None or broken.rank > nearest.rank:
+                nearest = broken
+        if short is not None and nearest is None:
+            nearest = short
+    if kept:
+        return OptionList(tuple(kept))
+    if nearest is None:
+        return OptionList((), constraint="devices", evidence="no choice of cards")
+    return OptionList((), constraint=nearest.constraint, evidence=nearest.evidence)
+
+
+def _taken_twice(choice: Sequence[Way], state: HostState) -> Break | None:
+    """Say which kind of card two asks of a demand want more of than there is."""
+    taken: dict[int, int] = {}
+    for way in choice:
+        if way.use.resource in ("card", "group"):
+            for index, count in way.use.cells:
+                taken[index] = taken.get(index, 0) + count
+    for index, count in sorted(taken.items()):
+        cell = state.cells[index]
+        if count > cell.size:
+            evidence = _short(count, cell.size, f"free {cell.card.model}")
+            return Break(-1, f"{cell.card.kind}-count", evidence)
+    return None

@@ -13,6 +13,7 @@ from vplacer.request.demand import BoundBy, Demand, Policy
 from vplacer.solver.host_state import build_host_state
 from vplacer.solver.levels import Level as ObjectiveLevel
 from vplacer.solver.levels import change_cost, cpu_only_cost
+from vplacer.solver.nearness import compact_points
 from vplacer.solver.room import blocks_of, room_value
 from vplacer.topology.levels import Level, NumaRelation
 
@@ -28,12 +29,13 @@ def locality_points(state: State, placement: Placement) -> int:
     """Return the points of a placement's preferred wishes, counted at their worst.
 
     2 a device sure to be on a node of the vCPUs, 1 on their socket; 2 a card of an ask whose wished
-    interconnect is sure; 2 a NIC of an ask whose NICs are sure to be near the GPUs.
+    interconnect is sure; 2 a NIC of an ask whose NICs are sure to be near the GPUs; 1 for nodes that are
+    all on one socket, where there are several.
     """
     demand = state.problem.demand_by_id[placement.demand]
     topology = state.problem.topologies[placement.host]
     nodes = fixed_nodes(topology, placement)
-    points = 0
+    points = compact_points(topology, placement.nodes)
     for assignment, cards in zip(placement.devices, possible_cards(state, placement), strict=True):
         asks = demand.gpus if assignment.ask == "gpu" else demand.nics
         if assignment.index < len(asks) and asks[assignment.index].policy is Policy.PREFERRED:

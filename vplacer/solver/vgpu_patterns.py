@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 
 from vplacer.constraints.holdings import AssignableDevice
 from vplacer.constraints.matching import takes_profile
 from vplacer.constraints.vgpu import ProfileShape, all_fit, profile_shape
-from vplacer.inventory.host import Host
+from vplacer.inventory.host import GpuMode, Host
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
 
@@ -30,6 +32,43 @@ def vgpu_room(state: HostState, cell: Cell, profile: str) -> int:
     """Return how many vGPUs of a profile a card still takes beside those of untouchable VMs."""
     held = dict(state.vgpu_held).get(cell.addresses[0], ())
     return max(pattern[0] for pattern in card_patterns(state.host, cell.card, held, (profile,)))
+
+
+def why_no_vgpu(state: HostState, profile: str, have: int, count: int) -> str:
+    """Say what the cards of a host lack for some vGPUs of a profile: what they hold, and what is free."""
+    shape = profile_shape(state.host, profile)
+    held = dict(state.vgpu_held)
+    cards = []
+    for cell in state.cells:
+        profiles = held.get(cell.addresses[0], ())
+        if shape is None or not profiles or not takes_profile(state.host, cell.card, profile):
+            continue
+        shapes = [profile_shape(state.host, name) for name in profiles]
+        taken = sum(item.framebuffer_mib for item in shapes if item is not None)
+        free = max(0, (cell.card.framebuffer_mib or 0) - taken) // 1024
+        names = ", ".join(f"{number} x {name}" for name, number in sorted(Counter(profiles).items()))
+        why = "one size a card" if cell.card.mode is GpuMode.SAME_SIZE else "not surely in one place"
+        cards.append(f"{cell.addresses[0].short} holds {names}; {free} GiB free, {why}")
+    told = f"room for {have} vGPUs of {profile}, {count} needed"
+    return f"{told} ({'; '.join(cards[:2])})" if cards else told
+
+
+def all_vgpus_fit(state: HostState, needs: Mapping[str, int]) -> bool:
+    """Whether vGPUs of several profiles, of one VM, fit the cards of a host together."""
+    names = tuple(sorted(needs))
+    wanted = tuple(needs[name] for name in names)
+    held = dict(state.vgpu_held)
+    reached = {(0,) * len(names)}
+    for cell in state.cells:
+        if cell.card.kind != "gpu" or not cell.card.vgpu:
+            continue
+        patterns = card_patterns(state.host, cell.card, held.get(cell.addresses[0], ()), names)
+        reached = {
+            tuple(min(want, a + b) for want, a, b in zip(wanted, counts, pattern, strict=True))
+            for counts in reached
+            for pattern in patterns
+        }
+    return wanted in reached
 
 
 @lru_cache(maxsize=2048)

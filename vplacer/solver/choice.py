@@ -1,0 +1,210 @@
+"""What one choice of nodes and cards is worth, or the first hard wish that it breaks, said for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from vplacer.inventory.pci import PciAddress
+from vplacer.request.demand import BoundBy, Demand, Policy
+from vplacer.solver.host_state import HostState
+from vplacer.solver.nearness import (
+    CellPool,
+    ask_interconnect,
+    compact_points,
+    nics_near,
+    numa_points,
+    numa_satisfied,
+)
+from vplacer.topology.levels import Level
+
+if TYPE_CHECKING:
+    from vplacer.solver.options import AskUse, Way
+
+_Pooled = tuple["AskUse", CellPool]
+
+_JOINED = {
+    Level.NVLINK: "joined by NVLink",
+    Level.SWITCH: "on one PCIe switch",
+    Level.ROOT: "on one PCIe host bridge",
+    Level.NUMA: "on one NUMA node",
+    Level.SOCKET: "on one socket",
+}
+_NEAR_GPU = {
+    Level.SWITCH: "on the PCIe switch of a GPU of the VM",
+    Level.ROOT: "on the PCIe host bridge of a GPU of the VM",
+    Level.NUMA: "on the NUMA node of a GPU of the VM",
+    Level.SOCKET: "on the socket of a GPU of the VM",
+}
+_NEAR_CPU = {Policy.REQUIRED: "on the pNUMA node of the vCPUs", Policy.SOCKET: "on the socket of the vCPUs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A hard wish that a choice breaks: constraint id and evidence.
+
+    ``step`` counts the wishes that were looked at before; ``unknown`` says that something nobody told
+    is in the way.
+    """
+
+    step: int
+    constraint: str
+    evidence: str
+    unknown: bool = False
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Greater = nearer to success, and more worth telling."""
+        weight = 2 if self.constraint == "not-steerable" else int(self.unknown)
+        return (self.step, weight)
+
+
+_Judged = tuple[Break | None, int]
+
+
+def judge_choice(
+    demand: Demand, state: HostState, nodes: tuple[int, ...], choice: Sequence[Way]
+) -> tuple[Break | None, int]:
+    """Return what a choice breaks, or None, and its locality points.
+
+    Args:
+        demand: the demand.
+        state: the host.
+        nodes: pNUMA nodes its vCPUs and memory are bound to; empty = they float.
+        choice: a way to serve each ask.
+    """
+    uses = [(way.use, _pool(way, state)) for way in choice]
+    points = compact_points(state.topology, nodes)
+    step = 0
+    for use, pool in uses:
+        for broken, gained in (
+            _judge_interconnect(demand, use, pool, state, step),
+            _judge_numa(demand, use, pool, nodes, state, step + 1),
+            _judge_near_gpu(demand, use, pool, uses, state, step + 2),
+        ):
+            if broken is not None:
+                return broken, 0
+            points += gained
+        step += 3
+    return None, points
+
+
+def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: HostState, step: int) -> _Judged:
+    if use.ask != "gpu":
+        return None, 0
+    ask = demand.gpus[use.index]
+    joined = ask_interconnect(ask, use, pool, state)
+    if not ask.interconnect_required or joined:
+        wished = not ask.interconnect_required and ask.interconnect is not Level.ANY and ask.count > 1
+        return None, 2 * ask.count if joined and wished else 0
+    words = _JOINED[ask.interconnect]
+    if not pool.sure and ask_interconnect(ask, use, _chosen(use), state):
+        return Break(step, "not-steerable", f"{_chooser(use, state)}, and not any {ask.count} are {words}"), 0
+    if _unknown_pair(use, ask.interconnect, state):
+        told = f"no {ask.count} free GPUs are known to be {words}: an overlay can tell what is not known"
+        return Break(step, "interconnect", told, unknown=True), 0
+    return Break(step, "interconnect", f"no {ask.count} free GPUs are {words}"), 0
+
+
+def _unknown_pair(use: AskUse, level: Level, state: HostState) -> bool:
+    """Whether the cards chosen may be joined, for all that is known."""
+    cards = [a for index, count in use.cells for a in state.cells[index].addresses[:count]]
+    answers = {state.topology.relation(a, b).satisfies(level) for a, b in combinations(cards, 2)}
+    return None in answers and False not in answers
+
+
+def _judge_numa(
+    demand: Demand, use: AskUse, pool: CellPool, nodes: tuple[int, ...], state: HostState, step: int
+) -> _Judged:
+    ask = demand.gpus[use.index] if use.ask == "gpu" else demand.nics[use.index]
+    if ask.policy is Policy.PREFERRED:
+        return None, numa_points(use, pool, nodes, state)
+    if ask.policy is Policy.NONE or numa_satisfied(ask.policy, pool, nodes, state):
+        return None, 0
+    near = _NEAR_CPU[ask.policy]
+    if not nodes and sum(node.core_count > 0 for node in state.host.numa_nodes) != 1:
+        floats = f"affinity {demand.mode.value} lets its vCPUs and memory float between NUMA nodes"
+        return Break(step, "not-steerable", f"{floats}, so that no card is near them for sure"), 0
+    if use.cells and not numa_satisfied(ask.policy, _chosen(use), nodes, state):
+        lost = [a.short for i, _ in use.cells for a in state.cells[i].addresses if not _has_node(a, state)]
+        if lost:
+            told = (
+                f"which NUMA node {lost[0]} is nearest to is unknown: vCenter does not tell, an overlay can"
+            )
+            return Break(step, "locality", told, unknown=True), 0
+        return Break(step, "locality", f"no {_what(demand, use)} {near}"), 0
+    told = f"{_chooser(use, state)}, and not every one it may be is {near}"
+    return Break(step, "not-steerable", told), 0
+
+
+def _has_node(address: PciAddress, state: HostState) -> bool:
+    device = state.topology.device(address)
+    return device is not None and bool(device.cpu_nodes)
+
+
+def _what(demand: Demand, use: AskUse) -> str:
+    """Name the free cards that an ask is about."""
+    if use.ask == "nic":
+        count = demand.nics[use.index].count
+        return "free NIC" if count == 1 else f"{count} free NICs"
+    ask = demand.gpus[use.index]
+    if ask.count == 1:
+        return "free GPU"
+    joined = ""
+    if ask.interconnect_required and ask.interconnect is not Level.ANY:
+        joined = f" {_JOINED[ask.interconnect]}"
+    return f"{ask.count} free GPUs{joined}"
+
+
+def _judge_near_gpu(
+    demand: Demand, use: AskUse, pool: CellPool, uses: list[_Pooled], state: HostState, step: int
+) -> _Judged:
+    if use.ask != "nic" or not demand.nics[use.index].near_gpu:
+        return None, 0
+    ask = demand.nics[use.index]
+    gpus = [other for other in uses if other[0].ask == "gpu"]
+    near = ask.at is Level.ANY or nics_near(ask.at, use, pool, gpus, state)
+    if not ask.at_required or near:
+        return None, 2 * ask.count if near and not ask.at_required else 0
+    words = _NEAR_GPU[ask.at]
+    named = [(gpu, _chosen(gpu)) for gpu, _ in gpus]
+    sure = pool.sure and all(gpu_pool.sure for _, gpu_pool in gpus)
+    if not sure and nics_near(ask.at, use, _chosen(use), named, state):
+        loose = use if not pool.sure else next(gpu for gpu, gpu_pool in gpus if not gpu_pool.sure)
+        told = f"{_chooser(loose, state)}, and not for every choice is the NIC {words}"
+        return Break(step, "not-steerable", told), 0
+    evenly = ", GPUs shared out evenly" if ask.count > 1 else ""
+    return Break(step, "nic-near-gpu", f"no {_what(demand, use)} {words}{evenly}"), 0
+
+
+def _chosen(use: AskUse) -> CellPool:
+    """The cards counted in the option, as if they were sure."""
+    return CellPool(tuple(index for index, _ in use.cells), sure=True)
+
+
+def _chooser(use: AskUse, state: HostState) -> str:
+    noun = "GPUs" if use.ask == "gpu" else "NICs"
+    if use.bound_by is not BoundBy.LABEL:
+        return f"vSphere chooses the {noun} at power-on"
+    labels = sorted({state.cells[index].card.label or "" for index, _ in use.cells})
+    return f"vSphere chooses {noun} with label {' or '.join(labels)} at power-on"
+
+
+def _pool(way: Way, state: HostState) -> CellPool:
+    """The cards the card may come from: the chosen ones (static), the label's, or the platform's.
+
+    Where all of the pool is taken, only the order is open, and the choice counts as sure.
+    """
+    taken = sum(count for _, count in way.use.cells)
+    if way.use.bound_by is BoundBy.STATIC:
+        return CellPool(tuple(index for index, _ in way.use.cells), sure=True)
+    if way.use.bound_by is BoundBy.LABEL:
+        labels = {state.cells[index].card.label for index, _ in way.use.cells}
+        kinds = {state.cells[index].card.ids for index, _ in way.use.cells}
+        cells = tuple(c.index for c in state.cells if c.card.label in labels and c.card.ids in kinds)
+    else:
+        cells = way.platform_pool
+    sure = way.use.resource in ("card", "group") and sum(state.cells[c].size for c in cells) == taken
+    return CellPool(cells, sure)
