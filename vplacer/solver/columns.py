@@ -25,6 +25,9 @@ from vplacer.solver.rows import Key
 MAX_ROUNDS = 60
 """Pricing rounds a level."""
 
+LEAST_ROUNDS = 3
+"""Rounds of the levels "placed", whatever the limit: cheap, and without them there is no answer at all."""
+
 NEIGHBOURHOOD = 350
 """Option variables of an exact model that improves an answer."""
 
@@ -131,8 +134,9 @@ def _price(search: _Search, level: str, bound: int | None, end: float) -> int | 
     relaxation = Relaxation(search.kinds, search.instance.rows, level, dict(search.targets))
     for item in search.columns:
         relaxation.add(item)
-    for _ in range(MAX_ROUNDS):
-        if search.should_stop() or search.left <= end:
+    least = LEAST_ROUNDS if level.startswith("placed") else 0
+    for number in range(MAX_ROUNDS):
+        if number >= least and (search.should_stop() or search.left <= end):
             search.stopped = True
             break
         duals = relaxation.solve()
