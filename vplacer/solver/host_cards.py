@@ -81,6 +81,11 @@ class HostCards:
             elif known:
                 self._unnamed.append((tuple(known), keep))
 
+    def sure(self, cell: int) -> list[Expr]:
+        """What surely takes cards of a cell: static backings, and VMs that keep their place."""
+        pinned = [use for (at, _), uses in self._pinned.items() if at == cell for use in uses]
+        return [*self._static[cell], *self.cells[cell].kept, *pinned]
+
     def constrain(self) -> None:
         """Write all constraints on cards."""
         self._whole_cards()

@@ -197,25 +197,28 @@ class HostEncoder:
         self.vars.levels = {name: sum(terms) for name, terms in levels.items()}
 
     def _whole_blocks(self, blocks: tuple[Block, ...]) -> list[Expr]:
+        """Points of whole blocks; cards somebody else chooses may each break another one."""
         terms: list[Expr] = []
-        families: dict[str, list[Expr]] = defaultdict(list)
+        families: dict[str, list[tuple[Expr, Expr]]] = defaultdict(list)
         for number, block in enumerate(blocks):
             whole = self.part.flag(f"b{number}")
-            for cell in block.cells:
-                uses = self.cards.cells[cell].all()
-                if uses:
-                    self.part.model.add(sum(uses) <= self.state.cells[cell].size * (1 - whole))
-                for (at, _), variable in self.cards.vgpus.items():
-                    if at == cell:
-                        self.part.model.add(variable == 0).only_enforce_if(whole)
-            families[block.family].append(whole)
+            uses = [use for cell in block.cells for use in self.cards.cells[cell].all()]
+            uses += [variable for (at, _), variable in self.cards.vgpus.items() if at in block.cells]
+            if uses:
+                self.part.model.add(sum(uses) == 0).only_enforce_if(whole)
             terms.append(block.worth * whole)
-        if self.cards.platform:
-            taken = sum(self.cards.platform)
-            for family, members in sorted(families.items()):
-                most = self.part.integer(0, len(members), f"most_{family}")
-                self.part.model.add_max_equality(most, [0, len(members) - taken])
-                self.part.model.add(sum(members) <= most)
+            if self.cards.platform:
+                unbroken: Expr = 1
+                sure = [use for cell in block.cells for use in self.cards.sure(cell)]
+                if sure:
+                    unbroken = self.part.flag(f"s{number}")
+                    self.part.model.add(sum(sure) == 0).only_enforce_if(unbroken)
+                families[block.family].append((whole, unbroken))
+        for family, members in sorted(families.items()):
+            left = sum(unbroken for _, unbroken in members) - sum(self.cards.platform)
+            most = self.part.integer(0, len(members), f"most_{family}")
+            self.part.model.add_max_equality(most, [0, left])
+            self.part.model.add(sum(whole for whole, _ in members) <= most)
         return terms
 
     def _host_use(self) -> Expr:

@@ -38,38 +38,36 @@ def plan_values(
         values[f"placed:{cls.demand.priority}"] += cls.demand.weight_milli
         values["locality"] += task.stay_points.get(index, 0)
         values["room"] -= cpu_only_cost(cls.demand, cls.stay.nodes if cls.stay else (), gpu_nodes, has_gpu)
-    used, platform = _cards(task, plan)
-    values["room"] += room_value(blocks_of(state), used, platform)
+    values["room"] += room_value(blocks_of(state), *_cards(task, plan))
     values["hosts"] -= _host_use(task, options, plan)
     return dict(values)
 
 
-def _cards(task: HostTask, plan: HostPlan) -> tuple[Mapping[int, int], int]:
-    """Cards used per cell, and how many of them the platform chooses."""
-    used: dict[int, int] = defaultdict(int)
-    platform = 0
+def _cards(task: HostTask, plan: HostPlan) -> tuple[Mapping[int, int], Mapping[int, int], int]:
+    """Cards taken per cell for sure, those somebody else chooses, and how many of these there are."""
+    sure: dict[int, int] = defaultdict(int)
+    chosen: dict[int, int] = defaultdict(int)
+    number = 0
     state = task.state
-    for index, number, count in plan.chosen:
-        for use in task.options[index][number].uses:
+    for index, option, count in plan.chosen:
+        for use in task.options[index][option].uses:
+            static = use.bound_by is BoundBy.STATIC
             if use.resource == "vgpu":
-                platform += use.count * count
-                continue
-            if use.resource == "vf":
-                continue
-            for cell, taken in use.cells:
-                used[cell] += taken * count
-            if use.bound_by is not BoundBy.STATIC:
-                platform += sum(taken for _, taken in use.cells) * count
+                number += use.count * count
+            elif use.resource != "vf":
+                for cell, taken in use.cells:
+                    (sure if static else chosen)[cell] += taken * count
+                number += 0 if static else sum(taken for _, taken in use.cells) * count
     for cell, _, _ in plan.vgpus:
-        used[cell] += 1
+        chosen[cell] += 1
     keeping = set(plan.stays) | set(plan.as_is)
     cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
     for active in state.actives:
         if active.class_index in keeping:
             for holding in active.holdings:
                 if holding.kind != "vf" and holding.address in cell_of:
-                    used[cell_of[holding.address]] += 1
-    return used, platform
+                    sure[cell_of[holding.address]] += 1
+    return sure, chosen, number
 
 
 def _host_use(task: HostTask, options: RequestOptions, plan: HostPlan) -> int:

@@ -63,20 +63,26 @@ def blocks_of(state: HostState) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def room_value(blocks: tuple[Block, ...], used: Mapping[int, int], platform_cards: int) -> int:
+def room_value(
+    blocks: tuple[Block, ...], sure: Mapping[int, int], chosen: Mapping[int, int], chosen_cards: int
+) -> int:
     """Points of the blocks left whole.
 
     Args:
         blocks: the host's blocks.
-        used: cards used per cell, platform-chosen ones at their witness.
-        platform_cards: how many of them the platform chooses.
+        sure: cards per cell that are taken for sure: by static backings, and by VMs that stay.
+        chosen: cards per cell that the platform or a label chooses, at their witness.
+        chosen_cards: how many of those. Each may fall into another block that is not broken for sure.
     """
     families: dict[str, list[Block]] = defaultdict(list)
     for block in blocks:
-        families[block.family].append(block)
+        if not any(sure.get(cell, 0) for cell in block.cells):
+            families[block.family].append(block)
     points = 0
     for members in families.values():
-        whole = sorted(block.worth for block in members if not any(used.get(cell, 0) for cell in block.cells))
-        most = max(0, len(members) - platform_cards)
+        whole = sorted(
+            block.worth for block in members if not any(chosen.get(cell, 0) for cell in block.cells)
+        )
+        most = max(0, len(members) - chosen_cards)
         points += sum(whole[max(0, len(whole) - most) :])
     return points

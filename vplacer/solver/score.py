@@ -97,8 +97,8 @@ def _room(state: State, host: Host) -> int:
     )
     built = build_host_state(problem, host, standing, ())
     cell_of: dict[PciAddress, int] = {a: cell.index for cell in built.cells for a in cell.addresses}
-    used: dict[int, int] = defaultdict(int)
-    platform = 0
+    sure: dict[int, int] = defaultdict(int)
+    chosen: dict[int, int] = defaultdict(int)
     gpu_nodes = frozenset(gpu.node for gpu in topology.gpus if gpu.node is not None)
     penalty = 0
     for placement in here:
@@ -106,10 +106,9 @@ def _room(state: State, host: Host) -> int:
         penalty += cpu_only_cost(demand, placement.nodes, gpu_nodes, True)
         for assignment in placement.devices:
             if assignment.address in cell_of and not _is_function(demand, assignment.ask, assignment.index):
-                used[cell_of[assignment.address]] += 1
-                if not placement.stays and assignment.bound_by is not BoundBy.STATIC:
-                    platform += 1
-    return room_value(blocks_of(built), used, platform) - penalty
+                settled = placement.stays or assignment.bound_by is BoundBy.STATIC
+                (sure if settled else chosen)[cell_of[assignment.address]] += 1
+    return room_value(blocks_of(built), sure, chosen, sum(chosen.values())) - penalty
 
 
 def _moved_away(state: State, moid: str) -> bool:
