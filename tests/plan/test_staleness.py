@@ -14,7 +14,7 @@ from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm, VmPower
-from vplacer.plan.staleness import drift, stale_fields
+from vplacer.plan.staleness import drift, moved_cards, stale_fields
 
 CASE = case_named("a bit of everything")
 PLAN = CASE.plan()
@@ -105,10 +105,69 @@ def test_not_stale(name: str) -> None:
     assert stale_fields(PLAN, NOT_STALE[name]) == ()
 
 
-def test_a_card_that_moved_is_not_missing_and_new() -> None:
-    (item,) = stale_fields(PLAN, _with_host("esx1", _moved_card))
+def _bridge_in_its_place(host: Host) -> Host:
+    """As after another card was put in: all behind it has another bus number (xcp-ng/xcp #412, #414)."""
+    moved = _moved_card(host)
+    bridge = next(device for device in host.pci_devices if device.class_id == 0x0604)
+    there = replace(bridge, address=PciAddress.parse("0000:17:00.0"))
+    return replace(moved, pci_devices=tuple(sorted((*moved.pci_devices, there), key=lambda d: d.address)))
+
+
+@pytest.mark.parametrize("change", [_moved_card, _bridge_in_its_place])
+def test_a_card_that_moved_is_not_missing_and_new(change: Callable[[Host], Host]) -> None:
+    (item,) = stale_fields(PLAN, _with_host("esx1", change))
     assert (item.name, item.field) == ("esx1", "cards")
     assert item.detail == "10de:20b7 moved from 0000:17:00.0 to 0000:1a:00.0"
+
+
+A16, A2 = "10de:25b6:10de:14a9", "10de:25b6:10de:157e"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # Two equal cards went up by one bus: at 66 nothing seems to have changed.
+        (["65:00.0 A16", "66:00.0 A16"], ["66:00.0 A16", "67:00.0 A16"], ["65:00.0 67:00.0"]),
+        (["65:00.0 A16 slot 1"], ["66:00.0 A16 slot 1"], ["65:00.0 66:00.0"]),
+        # The same model in another slot is another card.
+        (["65:00.0 A16 slot 1"], ["66:00.0 A16 slot 2"], []),
+        # Where a slot is told it decides, whatever comes first.
+        (
+            ["65:00.0 A16", "66:00.0 A16 slot 2"],
+            ["75:00.0 A16 slot 2", "76:00.0 A16"],
+            ["65:00.0 76:00.0", "66:00.0 75:00.0"],
+        ),
+        # One device id, two models: an A2 in place of an A16, and an A2 elsewhere, are no move.
+        (["65:00.0 A16"], ["65:00.0 A2"], []),
+        (["65:00.0 A16"], ["66:00.0 A2"], []),
+        (["65:00.0 A16"], [], []),
+    ],
+)
+def test_cards_are_known_again(before: list[str], after: list[str], expected: list[str]) -> None:
+    def cards(texts: list[str]) -> list[str]:
+        found = []
+        for text in texts:
+            address, model, *slot = text.split(" ", 2)
+            ids = {"A16": A16, "A2": A2}[model]
+            found.append(" ".join([f"0000:{address}", ids, "pNUMA 0", *slot, "passthrough"]))
+        return found
+
+    moves = moved_cards(cards(before), cards(after))
+    assert [card.what for card in moves] == [
+        f"10de:25b6 moved from 0000:{old} to 0000:{new}" for old, new in (text.split() for text in expected)
+    ]
+
+
+def test_another_model_of_one_device_id_is_another_card() -> None:
+    def exchanged(host: Host) -> Host:
+        devices = tuple(
+            replace(d, ids=replace(d.ids, sub_device=0xBEEF)) if d.ids.device == 0x20B7 else d
+            for d in host.pci_devices
+        )
+        return replace(host, pci_devices=devices)
+
+    (item,) = stale_fields(PLAN, _with_host("esx1", exchanged))
+    assert (item.field, item.detail) == ("cards", None)
 
 
 def test_drift_names_the_change_with_both_values() -> None:

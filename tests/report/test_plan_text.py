@@ -91,13 +91,22 @@ def test_drift_stands_apart_before_the_changes() -> None:
         DriftItem(ObjectKind.VM, "vm-2", "vm-08", "exists", True, False),
         DriftItem(ObjectKind.VM, "vm-3", "vm-09", "cpus", 4, 8),
         DriftItem(ObjectKind.VM, "vm-3", "vm-09", "devices", ("vgpu a", "vgpu b"), ("vgpu b", "vgpu c")),
+        DriftItem(
+            ObjectKind.HOST,
+            "host-1",
+            "esx1",
+            "cards",
+            ("0000:17:00.0 10de:20b7 pNUMA 0 slot 3", "0000:18:00.0 10de:20b7 pNUMA 0"),
+            ("0000:1a:00.0 10de:20b7 pNUMA 1 slot 3",),
+        ),
     )
-    assert _told(drift=drift).splitlines()[1:7] == [
+    assert _told(drift=drift).splitlines()[1:8] == [
         "Drift since the last plan",
         "  vm-07 is off",
         "  vm-08 is gone",
         "  vm-09 cpus: 4 -> 8",
         "  vm-09 devices: - vgpu a; + vgpu c",
+        "  esx1 cards: 10de:20b7 moved from 0000:17:00.0 to 0000:1a:00.0; - 0000:18:00.0 10de:20b7 pNUMA 0",
         "",
     ]
 

@@ -210,7 +210,9 @@ def _busy(vm: Vm) -> tuple[str, ...]:
 
 def _card_text(host: Host, card: PciDevice) -> str:
     node = host.node_of(card.address)
-    parts = [str(card.address), str(card.ids), f"pNUMA {_text(node)}"]
+    # One vendor and device id may stand for several models: the subsystem tells an A2 from an A16.
+    sub = "" if card.ids.sub_device is None else _sub_text(card.ids.sub_vendor, card.ids.sub_device)
+    parts = [str(card.address), f"{card.ids}{sub}", f"pNUMA {_text(node)}"]
     if card.physical_slot is not None:
         parts.append(f"slot {card.physical_slot}")
     state = card.passthrough

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vplacer.inventory.vcenter import Inventory
@@ -30,6 +30,15 @@ class StaleField:
     detail: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MovedCard:
+    """A card at another address: its text before and after, and the move in words."""
+
+    before: str
+    after: str
+    what: str
+
+
 def stale_fields(plan: Plan, inventory: Inventory) -> tuple[StaleField, ...]:
     """Compare all that the decision used with an inventory read now; empty = the plan still holds.
 
@@ -37,7 +46,7 @@ def stale_fields(plan: Plan, inventory: Inventory) -> tuple[StaleField, ...]:
     exist yet.
     """
     found = [
-        StaleField(seen.kind, seen.id, seen.name, name, expected, now, _moved_cards(name, expected, now))
+        StaleField(seen.kind, seen.id, seen.name, name, expected, now, _detail(name, expected, now))
         for seen, name, expected, now in _differences(plan, inventory)
     ]
     taken = {vm.name: vm.moid for vm in inventory.vms}
@@ -100,28 +109,55 @@ def _facts_now(seen: Observed, inventory: Inventory) -> Mapping[str, Fact] | Non
             return None if vm is None else vm_facts(vm)
 
 
-def _moved_cards(field: str, expected: Fact, found: Fact) -> str | None:
-    """Say which cards changed their address: same ids, same slot where both are known."""
-    if field != "cards" or not isinstance(expected, tuple) or not isinstance(found, tuple):
-        return None
-    before, after = _cards(expected), _cards(found)
-    gone = {address: card for address, card in before.items() if after.get(address, ("", None))[0] != card[0]}
-    came = {address: card for address, card in after.items() if before.get(address, ("", None))[0] != card[0]}
-    texts = []
-    for old, (ids, slot) in gone.items():
-        for new, (new_ids, new_slot) in came.items():
-            same_slot = slot is None or new_slot is None or slot == new_slot
-            if ids == new_ids and same_slot:
-                texts.append(f"{ids} moved from {old} to {new}")
-                del came[new]
-                break
-    return "; ".join(texts) or None
+@dataclass(frozen=True, slots=True)
+class _Card:
+    text: str
+    address: str
+    ids: str
+    slot: str | None
 
 
-def _cards(texts: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:
+def moved_cards(before: Sequence[str], after: Sequence[str]) -> tuple[MovedCard, ...]:
+    """Return which cards of a host's field "cards" changed their address, in the order of the old ones.
+
+    A card is known again by its ids, and by its slot where both sides tell one: first those whose slot
+    is the same, then those of which a side tells none.
+    """
+    was, now = _cards(before), _cards(after)
+    gone = [card for address, card in was.items() if address not in now or now[address].ids != card.ids]
+    came = [card for address, card in now.items() if address not in was or was[address].ids != card.ids]
+    found: dict[str, MovedCard] = {}
+    for told in (True, False):
+        for old in gone:
+            match = next((new for new in came if _is_again(old, new, told)), None)
+            if old.address not in found and match is not None:
+                came.remove(match)
+                found[old.address] = MovedCard(old.text, match.text, _moved_text(old, match))
+    return tuple(found[card.address] for card in gone if card.address in found)
+
+
+def _is_again(old: _Card, new: _Card, slots_told: bool) -> bool:
+    if old.ids != new.ids:
+        return False
+    told = old.slot is not None and new.slot is not None
+    return told is slots_told and (not told or old.slot == new.slot)
+
+
+def _moved_text(old: _Card, new: _Card) -> str:
+    vendor, device, *_ = old.ids.split(":")
+    return f"{vendor}:{device} moved from {old.address} to {new.address}"
+
+
+def _cards(texts: Sequence[str]) -> dict[str, _Card]:
     found = {}
     for text in texts:
         match = _CARD_RE.match(text)
         if match is not None:
-            found[match["address"]] = (match["ids"], match["slot"])
+            found[match["address"]] = _Card(text, match["address"], match["ids"], match["slot"])
     return found
+
+
+def _detail(field: str, expected: Fact, found: Fact) -> str | None:
+    if field != "cards" or not isinstance(expected, tuple) or not isinstance(found, tuple):
+        return None
+    return "; ".join(card.what for card in moved_cards(expected, found)) or None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from vplacer.plan.model import DriftItem, Plan, Symbol, VmPlan
+from vplacer.plan.staleness import moved_cards
 from vplacer.report.infeasible_text import infeasible_lines
 from vplacer.report.plan_details import solver_lines, step_lines, vm_details
 from vplacer.report.plan_words import (
@@ -109,9 +110,12 @@ def drift_text(item: DriftItem) -> str:
     if item.field == "exists":
         return f"{item.name} is gone"
     if isinstance(item.was, tuple) and isinstance(item.now, tuple):
-        gone = [text for text in item.was if text not in item.now]
-        came = [text for text in item.now if text not in item.was]
-        parts = [f"- {text}" for text in gone] + [f"+ {text}" for text in came]
+        moved = moved_cards(item.was, item.now) if item.field == "cards" else ()
+        told = {text for card in moved for text in (card.before, card.after)}
+        gone = [text for text in item.was if text not in item.now and text not in told]
+        came = [text for text in item.now if text not in item.was and text not in told]
+        parts = [card.what for card in moved]
+        parts += [f"- {text}" for text in gone] + [f"+ {text}" for text in came]
         return f"{item.name} {item.field}: {'; '.join(parts) or 'other numbers of equal entries'}"
     return f"{item.name} {item.field}: {value_text(item.was)} -> {value_text(item.now)}"
 
