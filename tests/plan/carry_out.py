@@ -158,7 +158,9 @@ class World:
                 keys[group.group.ref] = self._key()
                 groups.append(VmDeviceGroup(keys[group.group.ref], group.group.name))
             else:
-                gone = next(g for g in groups if group.key in (None, g.key) and g.name == group.group.name)
+                # Without a key it is one that a step before added: the last.
+                fits = [g for g in groups if group.key in (None, g.key) and g.name == group.group.name]
+                gone = fits[-1]
                 groups.remove(gone)
                 keys[group.group.ref] = gone.key
         for item in change.devices:
@@ -170,7 +172,7 @@ class World:
                     VmDevice(self._key(), item.ref, value.backing, value.numa_node, key, value.sequence)
                 )
                 continue
-            found = _find(devices, item)
+            found = _find(devices, item, keys)
             devices.remove(found)
             if item.action is Action.EDIT:
                 assert item.after is not None
@@ -184,10 +186,14 @@ class World:
         return self.next_key
 
 
-def _find(devices: list[VmDevice], item: DeviceChange) -> VmDevice:
+def _find(devices: list[VmDevice], item: DeviceChange, groups: dict[str, int]) -> VmDevice:
+    """Find a device by its key, else by content; a member of a group, in that group and no equal one."""
     assert item.before is not None
+    group = None if item.before.group is None else groups.get(item.before.group.ref)
     for device in devices:
         if item.key is not None and device.key != item.key:
+            continue
+        if group is not None and device.group_key != group:
             continue
         if device.backing == item.before.backing and device.numa_node == item.before.numa_node:
             return device

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vplacer.inventory.host import GpuMode, Graphics, PciDevice
+from tests.topology.hosts import make_host
+from vplacer.inventory.host import GpuMode, Graphics, HardwareLimits, PciDevice
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.plan.mmio import bar_gib, mmio_size_gb
-from vplacer.plan.vnuma import legal_cores_per_socket, vnuma_node_of, vnuma_shape
+from vplacer.plan.vnuma import (
+    VnumaShape,
+    legal_cores_per_socket,
+    max_cores_per_socket,
+    vnuma_node_of,
+    vnuma_shape,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +32,43 @@ from vplacer.plan.vnuma import legal_cores_per_socket, vnuma_node_of, vnuma_shap
 )
 def test_legal_cores_per_socket(cpus: int, limit: int, expected: tuple[int, ...]) -> None:
     assert legal_cores_per_socket(cpus, limit) == expected
+
+
+HALVES = (48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("release", "told", "version", "expected"),
+    [
+        ("8.0.3", {}, 19, HALVES),
+        ("7.0.3", {}, 17, HALVES),
+        ("8.0.3", {}, 20, (96, *HALVES)),
+        ("8.0.3", {}, 21, (96, *HALVES)),
+        ("9.0.0", {}, 22, (96, *HALVES)),
+        # The host's own descriptor counts more than any table, for its version alone.
+        ("8.0.3", {20: 32}, 20, HALVES[1:]),
+        ("8.0.3", {20: 32}, 21, (96, *HALVES)),
+        # Of a release nobody knows the least is taken.
+        (None, {}, 21, HALVES),
+    ],
+)
+def test_cores_per_socket_of_96_vcpus_by_hardware_version(
+    release: str | None, told: dict[int, int], version: int, expected: tuple[int, ...]
+) -> None:
+    """A large VM on each hardware version (sapcc/helm-charts #6691)."""
+    limits = tuple(
+        HardwareLimits(number, "descriptor", None, None, cores, None, None, None, None)
+        for number, cores in told.items()
+    )
+    host = replace(make_host({"pci": []}), version=release, limits=limits)
+    assert legal_cores_per_socket(96, max_cores_per_socket(host, version)) == expected
+
+
+def test_vnuma_nodes_may_outnumber_sockets() -> None:
+    """Legal cores per socket stay, also when they span nodes (sapcc/helm-charts #6691)."""
+    assert vnuma_shape(96, 4, 48, 64) == VnumaShape(nodes=4, cores_per_node=24, cores_per_socket=48)
+    assert vnuma_shape(96, 4, 96, 64) == VnumaShape(nodes=4, cores_per_node=24, cores_per_socket=24)
+    assert vnuma_shape(96, 4, 96, 256) == VnumaShape(nodes=4, cores_per_node=24, cores_per_socket=96)
 
 
 @given(

@@ -134,3 +134,26 @@ def test_a_device_id_stored_in_decimal_is_put_right() -> None:
     (change,) = [step.change for step in plan.steps if step.kind == "reconfigure"]
     ids = [(item.action.value, (item.before or item.after).backing.device_id) for item in change.devices]  # type: ignore[union-attr]
     assert ids == [("remove", "8375"), ("remove", "8375"), ("add", "20b7"), ("add", "20b7")]
+
+
+def test_clearing_a_vnuma_node_says_so_and_taking_it_back_restores_what_was() -> None:
+    """Unset means "keep" in a change, "none" in a configuration (vSphere API: VirtualDevice.numaNode)."""
+    plan = case_named("a vNUMA node that no longer exists is cleared and none stays none").plan()
+    (step,) = [step for step in plan.steps if step.kind == "reconfigure"]
+    (change,) = step.change.devices  # type: ignore[union-attr]
+    assert change.before is not None
+    assert change.after is not None
+    assert (change.action.value, change.before.numa_node, change.after.numa_node) == ("edit", 1, -1)
+    (undo,) = step.undo.devices  # type: ignore[union-attr]
+    assert undo.after is not None
+    assert undo.after.numa_node == 1
+
+
+def test_taking_back_a_vnuma_node_where_none_was_told_clears_it() -> None:
+    plan = case_named("unset and none are the same and a wrong vNUMA node is corrected").plan()
+    (step,) = [step for step in plan.steps if step.kind == "reconfigure"]
+    first = step.change.devices[0]  # type: ignore[union-attr]
+    assert (first.before.numa_node, first.after.numa_node) == (None, 0)
+    undone = step.undo.devices[0]  # type: ignore[union-attr]
+    assert undone.ref == first.ref
+    assert undone.after.numa_node == -1
