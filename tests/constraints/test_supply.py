@@ -129,6 +129,20 @@ def test_memory_overcommit_spares_what_is_reserved() -> None:
     assert half.whole.memory_mib == 12 * GIB + 100
 
 
+def test_a_vm_with_a_card_takes_all_its_memory_whatever_it_reserves() -> None:
+    """Its reservation must equal its memory, or it does not start (bosh-vsphere-cpi-release PR #372)."""
+    unreserved = {"memory_mib": 32_768, "memory_reservation_mib": 0, "memory_locked_to_max": False}
+    today = _consumer("gpu", {"memory_overcommit": 2.0}, overhead_mib=0, **unreserved)
+    assert today is not None
+    assert (today.seat, today.part.memory_mib) == (Seat.ITEM, 32_768)
+    ask = {"name": "a", "cpus": 8, "memory_gib": 32, "gpus": [{"model": "A30"}]}
+    problem = _problem({"memory_overcommit": 2.0}, [ask])
+    (demand,) = problem.request.demands
+    placed = consumer_of_demand(demand, (0,), _host(problem, "two"), problem.request.options)
+    assert placed is not None
+    assert (placed.seat, placed.nodes, placed.part.memory_mib) == (Seat.BOUND, (0,), 32_768)
+
+
 def test_seats() -> None:
     bound, wide = _consumer("bound"), _consumer("wide")
     reserved, single = _consumer("reserved"), _consumer("single")
