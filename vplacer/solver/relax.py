@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from vplacer.constraints import costs
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.registry import Relaxation
+from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import Seat, consumer_of_vm, holds_devices
+from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import AffinityMode, Demand, GpuAsk, NicAsk, Policy
+from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_state import HostState
-from vplacer.solver.instance import Instance
+from vplacer.solver.instance import Instance, Rejection
 from vplacer.topology.levels import Level
 
 MAX_EVICTIONS_A_HOST = 8
@@ -35,21 +40,13 @@ def changes_of(demand: Demand) -> list[Change]:
     for index, nic in enumerate(demand.nics):
         found += _nic_changes(demand, index, nic)
     found += _mode_changes(demand)
+    found += _other_changes(demand)
     return sorted(found, key=lambda change: change.relaxation.cost)
 
 
-_WORDS = {
-    "count": "number of devices",
-    "at": "nearness of NICs",
-    "cpus": "vCPUs",
-    "affinity": "affinity mode",
-}
-
-
-def _change(demand: Demand, field: str, was: str, now: str, cost: int) -> Change:
+def _change(demand: Demand, field: str, what: str, was: str, now: str, cost: int) -> Change:
     """Name a change of one field; whose it is, the reasons it stands among say."""
-    word = field.rsplit(".", maxsplit=1)[-1]
-    return Change(demand, Relaxation(f"{_WORDS.get(word, word)} {was} -> {now}", cost, None, field, now))
+    return Change(demand, Relaxation(f"{what} {was} -> {now}", cost, None, field, now))
 
 
 def _with_gpu(demand: Demand, index: int, ask: GpuAsk) -> Demand:
@@ -62,38 +59,50 @@ def _with_nic(demand: Demand, index: int, ask: NicAsk) -> Demand:
 
 def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
     found = []
+    noun = "vGPU" if ask.profile is not None else "device group" if ask.group is not None else "GPU"
+    which = f" {index + 1}" if len(demand.gpus) > 1 else ""
     softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
     for step, policy in enumerate(softer.get(ask.policy, ())):
         changed = _with_gpu(demand, index, replace(ask, policy=policy))
         cost = costs.LOOSER_LOCALITY + step
-        field = f"gpus[{index}].policy"
-        found.append(_change(changed, field, ask.policy.value, policy.value, cost))
+        field, what = f"gpus[{index}].policy", f"{noun}{which} policy"
+        found.append(_change(changed, field, what, ask.policy.value, policy.value, cost))
     if ask.interconnect_required and ask.interconnect is not Level.ANY:
         for step, level in enumerate((Level.SWITCH, Level.NUMA, Level.SOCKET, Level.ANY)):
             if level.rank > ask.interconnect.rank:
                 changed = _with_gpu(demand, index, replace(ask, interconnect=level))
                 cost = costs.LOOSER_LOCALITY + 2 + step
-                field = f"gpus[{index}].interconnect"
-                found.append(_change(changed, field, ask.interconnect.value, level.value, cost))
+                field, what = f"gpus[{index}].interconnect", f"{noun}{which} interconnect"
+                found.append(_change(changed, field, what, ask.interconnect.value, level.value, cost))
     for count in range(ask.count - 1, 0, -1):
         changed = _with_gpu(demand, index, replace(ask, count=count))
         cost = costs.LESS_DEVICES + ask.count - count
-        found.append(_change(changed, f"gpus[{index}].count", str(ask.count), str(count), cost))
+        field, what = f"gpus[{index}].count", f"number of {noun}s{which}"
+        found.append(_change(changed, field, what, str(ask.count), str(count), cost))
     return found
 
 
 def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
     found = []
-    if ask.policy in (Policy.REQUIRED, Policy.SOCKET):
-        changed = _with_nic(demand, index, replace(ask, policy=Policy.PREFERRED))
-        field = f"nics[{index}].policy"
-        found.append(_change(changed, field, ask.policy.value, "preferred", costs.LOOSER_LOCALITY + 1))
+    which = f" {index + 1}" if len(demand.nics) > 1 else ""
+    softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
+    for step, policy in enumerate(softer.get(ask.policy, ())):
+        changed = _with_nic(demand, index, replace(ask, policy=policy))
+        field, what = f"nics[{index}].policy", f"NIC{which} policy"
+        cost = costs.LOOSER_LOCALITY + step
+        found.append(_change(changed, field, what, ask.policy.value, policy.value, cost))
     if ask.near_gpu and ask.at_required:
         for step, level in enumerate((Level.ROOT, Level.NUMA, Level.SOCKET, Level.ANY)):
             if level.rank > ask.at.rank:
                 changed = _with_nic(demand, index, replace(ask, at=level))
                 cost = costs.LOOSER_LOCALITY + 1 + step
-                found.append(_change(changed, f"nics[{index}].at", ask.at.value, level.value, cost))
+                field, what = f"nics[{index}].at", f"NIC{which} near the GPU"
+                found.append(_change(changed, field, what, ask.at.value, level.value, cost))
+    for count in range(ask.count - 1, 0, -1):
+        changed = _with_nic(demand, index, replace(ask, count=count))
+        cost = costs.LESS_DEVICES + ask.count - count
+        field, what = f"nics[{index}].count", f"number of NICs{which}"
+        found.append(_change(changed, field, what, str(ask.count), str(count), cost))
     return found
 
 
@@ -107,12 +116,53 @@ def _mode_changes(demand: Demand) -> list[Change]:
         _change(
             replace(demand, mode=mode),
             "affinity",
+            "affinity",
             demand.mode.value,
             mode.value,
             costs.OTHER_BINDING + step,
         )
         for step, mode in enumerate(modes)
     ]
+
+
+def _other_changes(demand: Demand) -> list[Change]:
+    found = []
+    if demand.vm is not None and not demand.may_move:
+        changed = replace(demand, may_move=True)
+        way = Relaxation("let it move to another host", costs.OTHER_BINDING + 5, None, "may_move", "true")
+        found.append(Change(changed, way))
+    if demand.vnuma_nodes is not None:
+        changed = replace(demand, vnuma_nodes=None)
+        was = f"{demand.vnuma_nodes} nodes" if demand.vnuma_nodes > 1 else "1 node"
+        found.append(_change(changed, "vnuma", "vNUMA", was, "auto", costs.LESS_CPU_OR_MEMORY - 5))
+    return found
+
+
+def with_field(problem: Problem, demand: Demand, field: str, value: str) -> Demand | None:
+    """Return a demand with the change that a relaxation's field and value say; None for others."""
+    part = re.fullmatch(r"(gpus|nics)\[(\d+)\]\.(\w+)", field)
+    if part is not None:
+        index, name = int(part[2]), part[3]
+        values: dict[str, Any] = {"min_speed_mbps" if name == "min_speed" else name: value or None}
+        if name == "count":
+            values = {"count": int(value)}
+        if part[1] == "gpus":
+            return _with_gpu(demand, index, replace(demand.gpus[index], **values))
+        return _with_nic(demand, index, replace(demand.nics[index], **values))
+    match field:
+        case "cpus":
+            return replace(demand, cpus=int(value))
+        case "memory":
+            return replace(demand, memory_mib=int(value.removesuffix(" MiB")))
+        case "affinity":
+            return replace(demand, mode=AffinityMode(value))
+        case "hosts":
+            named = tuple(host.moid for host in problem.inventory.hosts if host.name == value)
+            return replace(demand, hosts=(*demand.hosts, *named))
+        case "clusters":
+            named = tuple(cluster.moid for cluster in problem.inventory.clusters if cluster.name == value)
+            return replace(demand, clusters=(*demand.clusters, *named))
+    return None
 
 
 def scaled(demand: Demand) -> list[Change]:
@@ -140,12 +190,12 @@ def smaller(demand: Demand, fits: Callable[[Demand], bool]) -> list[Change]:
     cpus = _greatest(demand.cpus, lambda n: fits(replace(demand, cpus=n)))
     if cpus is not None:
         changed = replace(demand, cpus=cpus)
-        found.append(_change(changed, "cpus", str(demand.cpus), str(cpus), costs.LESS_CPU_OR_MEMORY))
+        found.append(_change(changed, "cpus", "vCPUs", str(demand.cpus), str(cpus), costs.LESS_CPU_OR_MEMORY))
     gib = _greatest(-(-demand.memory_mib // 1024), lambda n: fits(replace(demand, memory_mib=n * 1024)))
     if gib is not None:
         changed = replace(demand, memory_mib=gib * 1024)
         was, now = f"{-(-demand.memory_mib // 1024)} GiB", f"{gib} GiB"
-        found.append(_change(changed, "memory", was, now, costs.LESS_CPU_OR_MEMORY + 1))
+        found.append(_change(changed, "memory", "memory", was, now, costs.LESS_CPU_OR_MEMORY + 1))
     return found
 
 
@@ -161,38 +211,46 @@ def _greatest(above: int, fits: Callable[[int], bool]) -> int | None:
     return low or None
 
 
-def room_made(
-    instance: Instance,
-    cls: DemandClass,
-    state: HostState,
-    moid: str,
-    fits_on: Callable[[HostState, Demand], bool],
-) -> list[Relaxation]:
-    """Return migrations of one running VM off a host that would let the demand in.
+def room_made(beside: Beside, cls: DemandClass, moid: str) -> list[Relaxation]:
+    """Return the migration of one running VM off a host that would let the demand in.
 
-    Only VMs without devices are offered: they move while they run.
+    Only VMs without devices are offered: they move while they run. Some other host has room for it.
     """
-    problem = instance.problem
+    problem = beside.problem
     host = problem.inventory.host_by_moid[moid]
-    demanded = problem.demanded_vms
+    if beside.filtered(cls.demand, moid) is not None:
+        return []
+    if cls.vm is not None and not cls.demand.may_move and moid != cls.home:
+        return []
+    state = beside.state(moid, cls.vm.moid if cls.vm is not None else None)
     movable = [
         vm
         for vm in problem.inventory.vms_by_host.get(moid, ())
         if vm.is_on
         and not vm.template
-        and vm.moid not in demanded
+        and vm.moid not in problem.demanded_vms
         and not holds_devices(vm)
         and not vm.node_affinity
         and reason_left_alone(vm) is None
     ]
-    found: list[Relaxation] = []
     for vm in sorted(movable, key=lambda vm: (vm.cpus, vm.memory_mib, vm.moid))[:MAX_EVICTIONS_A_HOST]:
-        freed = without_vm(state, vm, instance)
-        if freed is not None and fits_on(freed, cls.demand):
-            text = f"move {vm.name} off {host.name}"
-            found.append(Relaxation(text, costs.HOST_CHANGE + 1, None, "move", vm.moid))
-            break
-    return found
+        freed = without_vm(state, vm, beside.instance)
+        if freed is None or isinstance(beside.seated(cls.demand, freed), Rejection):
+            continue
+        if any(consumer_fits(beside, vm, other) for other in problem.inventory.hosts if other is not host):
+            return [
+                Relaxation(f"move {vm.name} off {host.name}", costs.HOST_CHANGE + 1, None, "move", vm.moid)
+            ]
+    return []
+
+
+def consumer_fits(beside: Beside, vm: Vm, host: Host) -> bool:
+    """Whether another host of the cluster has room for a running VM, by its sums."""
+    home = beside.problem.inventory.host_by_moid[vm.host or ""]
+    if host.moid not in beside.problem.topologies or host.cluster is None or host.cluster != home.cluster:
+        return False
+    consumer = consumer_of_vm(vm, host, beside.problem.request.options)
+    return consumer is not None and consumer.whole.fits(beside.state(host.moid).total_room)
 
 
 def without_vm(state: HostState, vm: Vm, instance: Instance) -> HostState | None:

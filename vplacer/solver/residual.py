@@ -15,6 +15,7 @@ from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, as_items, bound_per_node
 from vplacer.solver.instance import Instance
 from vplacer.solver.options import Option
+from vplacer.solver.vgpu_patterns import all_vgpus_fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,26 +122,41 @@ def _hold(
                 scarce.append((cells, 1))
 
 
-def shortage(
+def seat(
     demand: Demand, options: tuple[Option, ...], state: HostState, instance: Instance
-) -> Shortage | None:
-    """Return why none of a demand's options fits a residual host, None if one does."""
+) -> Option | Shortage:
+    """Return the first of a demand's options that fits a residual host, or why none does."""
     worst: list[Shortage] = []
     for option in options:
         found = _shortage_of(demand, option, state, instance)
         if found is None:
-            return None
+            return option
         worst.append(found)
     return _merge(worst)
 
 
 def _shortage_of(demand: Demand, option: Option, state: HostState, instance: Instance) -> Shortage | None:
+    return _cards_short(option, state) or _room_short(demand, option, state, instance)
+
+
+def _cards_short(option: Option, state: HostState) -> Shortage | None:
     for group, count in state.scarce:
         used = sum(
             n for use in option.uses for cell, n in use.cells if cell in group and use.resource != "vf"
         )
         if used > sum(state.cells[cell].size for cell in group) - count and used:
-            return Shortage("gpu-count", "some cards are held by VMs that vCenter does not name the card of")
+            evidence = "running VMs hold some of these cards, and which ones vCenter does not tell"
+            return Shortage("gpu-count", evidence)
+    needs: dict[str, int] = {}
+    for use in option.uses:
+        if use.profile is not None:
+            needs[use.profile] = needs.get(use.profile, 0) + use.count
+    if len(needs) > 1 and not all_vgpus_fit(state, needs):
+        return Shortage("vgpu", f"its vGPUs ({', '.join(sorted(needs))}) do not fit the cards together")
+    return None
+
+
+def _room_short(demand: Demand, option: Option, state: HostState, instance: Instance) -> Shortage | None:
     consumer = consumer_of_demand(demand, option.nodes, state.host, instance.problem.request.options)
     if consumer is None:
         return None
@@ -162,27 +178,30 @@ def _shortage_of(demand: Demand, option: Option, state: HostState, instance: Ins
         items, divisible = (*state.items, *more_items), (*state.divisible, *more_divisible)
     if fits(tuple(room), items, divisible) is Fit.YES:
         return None
-    return Shortage("floating-packing", _floats(consumer, tuple(room), items))
+    return Shortage("floating-packing", _floats(consumer, state, tuple(room), items))
 
 
-def _floats(consumer: Consumer, room: tuple[Amount, ...], items: tuple[Item, ...]) -> str:
+def _floats(consumer: Consumer, state: HostState, room: tuple[Amount, ...], items: tuple[Item, ...]) -> str:
     """Say what has to go where when floating VMs do not fit beside or with a VM."""
     sizes = sorted(
         (amount.millicores / 1000 for amount, parts, _ in items for _ in range(parts)), reverse=True
     )
-    nodes = " and ".join(
-        f"{max(0, r.millicores) / 1000:g} cores, {max(0, r.memory_mib) // 1024} GiB" for r in room
+    nodes = "; ".join(
+        f"pNUMA {node}: {max(0, left.millicores) / 1000:g} cores, {max(0, left.memory_mib) // 1024} GiB"
+        for node, left in zip(state.node_ids, room, strict=True)
     )
     listed = ", ".join(f"{size:g}" for size in sizes[:6]) + (", ..." if len(sizes) > 6 else "")
-    beside = "with it bound, " if consumer.seat is Seat.BOUND else "this VM among them, "
-    return f"{beside}NUMA clients that float (cores: {listed}) do not fit into nodes of {nodes}"
+    if consumer.seat is Seat.BOUND:
+        return f"VMs that float between NUMA nodes ({listed} cores) do not fit into what it leaves ({nodes})"
+    return f"it and the VMs that float beside it ({listed} cores) do not fit into the NUMA nodes ({nodes})"
 
 
 def _which(prefix: str, need: Amount, room: Amount, where: str) -> Shortage:
     if need.memory_mib > max(0, room.memory_mib):
-        evidence = f"{where} has {max(0, room.memory_mib) // 1024} of {-(-need.memory_mib // 1024)} GiB"
-        return Shortage(f"{prefix}memory", evidence)
-    evidence = f"{where} has {max(0, room.millicores) / 1000:g} of {need.millicores / 1000:g} cores"
+        left, needed = max(0, room.memory_mib) // 1024, -(-need.memory_mib // 1024)
+        return Shortage(f"{prefix}memory", f"{needed} GiB needed, {where} has {left} GiB left")
+    left_cores = max(0, room.millicores) / 1000
+    evidence = f"{need.millicores / 1000:g} cores needed, {where} has {left_cores:g} left"
     return Shortage(f"{prefix}cpu", evidence)
 
 

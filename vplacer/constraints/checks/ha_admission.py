@@ -74,7 +74,8 @@ def room(problem: Problem, cluster: Cluster, admission: HaAdmission) -> tuple[in
     memory = sorted((_memory(problem, host) for host in hosts), reverse=True)
     if admission.policy == "hosts":
         lost = admission.failover_hosts or 0
-        return sum(cpu[lost:]), sum(memory[lost:]), f"{lost} host failures tolerated"
+        failures = "1 host failure" if lost == 1 else f"{lost} host failures"
+        return sum(cpu[lost:]), sum(memory[lost:]), f"{failures} tolerated"
     cpu_percent, memory_percent = admission.cpu_percent or 0, admission.memory_percent or 0
     return (
         sum(cpu) * (100 - cpu_percent) // 100,

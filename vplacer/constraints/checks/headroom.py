@@ -45,10 +45,8 @@ def check(state: State) -> Iterable[Violation]:
         for what, used, before, rooms in _resources(state, hosts, usable):
             room = sum(sorted(rooms, reverse=True)[lost:])
             if used > room and used > before:
-                text = (
-                    f"cluster {cluster.name}: {used} {what} taken, {room} left without the {lost} largest "
-                    f"hosts (a sum: necessary, not sufficient)"
-                )
+                largest = "its largest host" if lost == 1 else f"its {lost} largest hosts"
+                text = f"cluster {cluster.name}: {used} {what} taken, {room} left without {largest}"
                 numbers = (("used", used), ("left", room))
                 yield Violation(ID, cluster.moid, text, numbers=numbers)
 
