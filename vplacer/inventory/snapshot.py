@@ -7,14 +7,12 @@ formats are migrated as they are read; newer ones are refused by name.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import gzip
 import hashlib
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +20,7 @@ from typing import Any, Final
 from vplacer.errors import FileFormatError, NewerFormatError
 from vplacer.inventory.canonical import canonical_json, sha256_of
 from vplacer.inventory.codec import CodecError, decode, encode
+from vplacer.inventory.cycle_search import no_cycle_search
 from vplacer.inventory.files import write_file
 from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
@@ -111,7 +110,12 @@ def object_fingerprints(inventory: Inventory) -> dict[str, str]:
 
 def parse_snapshot(raw: bytes, path: str) -> Site:
     """Read a snapshot file's content; ``path`` is what errors call it. Errors as `load_snapshot`."""
-    content = _decompress(raw, path)
+    with no_cycle_search():
+        inventory = _parse(_decompress(raw, path), path)
+    return Site(name=inventory.about.name, source="snapshot", inventory=inventory)
+
+
+def _parse(content: bytes, path: str) -> Inventory:
     document = _parse_json(content, path)
     version = _version(document, path)
     _verify(document, content, path)
@@ -124,25 +128,12 @@ def parse_snapshot(raw: bytes, path: str) -> Site:
         document = migrate(document)
         version += 1
     try:
-        with _paused_collector():
-            inventory = decode(Inventory, document["inventory"])
+        inventory: Inventory = decode(Inventory, document["inventory"])
     except CodecError as error:
         raise FileFormatError(
             error.what, path=path, pointer=pointer_text(("inventory", *error.pointer))
         ) from None
-    return Site(name=inventory.about.name, source="snapshot", inventory=inventory)
-
-
-@contextlib.contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Keep Python's cycle collector out: it would walk millions of new values that hold no cycles."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
+    return inventory
 
 
 def _decompress(raw: bytes, path: str) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from vplacer.errors import PermissionMissing
 from vplacer.inventory.cluster import Cluster, Datastore, Network
+from vplacer.inventory.cycle_search import no_cycle_search
 from vplacer.inventory.host import HardwareLimits, Host
 from vplacer.inventory.vcenter import About, Datacenter, Inventory
 from vplacer.inventory.vm import MeasuredHome, Vm
@@ -59,7 +60,12 @@ def collect(
     Raises:
         VSphereError: the connection or the session was lost.
     """
-    options = options or CollectOptions()
+    # Answers are trees of millions of values; half the time went into looking for cycles in them.
+    with no_cycle_search():
+        return _collect(session, options or CollectOptions(), progress)
+
+
+def _collect(session: Session, options: CollectOptions, progress: Progress | None) -> Inventory:
     reader = SessionReader(session, progress=progress)
     gaps, notes = Gaps(), Notes()
     tags: Tags = {}

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from vplacer.inventory.pci import PciAddress
 from vplacer.vsphere.raw import Notes
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> PciAddress:
+    """Parse a spelling; the same few hundred come again on every host of a kind."""
+    return PciAddress.parse(text)
 
 
 def read_address(text: str | None, notes: Notes, where: str) -> PciAddress | None:
@@ -17,7 +25,7 @@ def read_address(text: str | None, notes: Notes, where: str) -> PciAddress | Non
     if not text:
         return None
     try:
-        return PciAddress.parse(text)
+        return _parse(text)
     except ValueError:
         notes.add(f"{where}: '{text}' is not a PCI address and was left out")
         return None
