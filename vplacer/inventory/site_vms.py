@@ -82,13 +82,13 @@ class VmMaker:
                 return self.world.hosts
             raise self.document.error(pointer, "the key 'on' is missing: there are several hosts")
         patterns = [raw["on"]] if isinstance(raw["on"], str) else raw["on"]
-        found: list[SiteHost] = []
+        found: dict[str, SiteHost] = {}
         for pattern in patterns:
             hits = [item for item in self.world.hosts if matches(item.host.name, str(pattern))]
             if not hits:
                 raise self.document.error((*pointer, "on"), f"no host is called '{pattern}'")
-            found.extend(item for item in hits if item not in found)
-        return found
+            found |= {item.host.moid: item for item in hits}
+        return list(found.values())
 
     def _name(self, raw: dict[str, Any], pointer: Pointer, item: SiteHost, number: int, total: int) -> str:
         pattern = str(raw["name"])
