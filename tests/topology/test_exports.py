@@ -19,6 +19,8 @@ from tests.topology.hosts import address, make_host, make_overlay
 from vplacer.inventory.host import DeviceBinding, Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
+from vplacer.inventory.site_load import load_site_text
+from vplacer.inventory.vm import DynamicBacking, VmPower
 from vplacer.report.topology_dot import render_dot
 from vplacer.report.topology_graphml import render_graphml
 from vplacer.report.topology_json import render_json, topology_document
@@ -259,6 +261,54 @@ def test_a_binding_tells_the_holder_only_with_an_address() -> None:
     assert [line.holders for line in opaque.devices] == [(), (), (), ()]
     told = describe_host(bound(host, "27:00.0"), topology)
     assert [[holder.moid for holder in line.holders] for line in told.devices] == [[], [], ["vm-9"], []]
+
+
+CLAIMS = """
+format_version: 1
+host_kinds:
+  k:
+    cpu: {packages: 1, cores: 8}
+    memory_gib: 64
+    devices:
+      - {gpu: A30, node: 0, address: "0000:17:00.0", passthrough: none}
+      - {gpu: A30, node: 0, address: "0000:18:00.0"}
+hosts: [{kind: k}]
+vms:
+  - {name: claims, power: "off", cpus: 2, memory_gib: 4, devices: [{static: "0000:17:00.0"}]}
+  - {name: was-on, power: "off", cpus: 2, memory_gib: 4, devices: [{dynamic: A30}]}
+"""
+
+
+def test_a_claim_outlives_the_card_being_usable() -> None:
+    """After a reboot the card is gone from passthrough, the VM still names it (harvester #3126, #5957)."""
+    inventory = load_site_text(CLAIMS).inventory
+    host = inventory.hosts[0]
+    description = describe_host(host, build_host_topology(host), inventory.vms)
+    lost, free = description.devices
+    assert (lost.state, [(h.name, h.how) for h in lost.holders]) == ("none", [("claims", "static")])
+    assert (free.state, free.holders) == ("active", ())
+    lines = [line.strip() for line in render_tree(description).splitlines()]
+    first, second = [line for line in lines if line.startswith("GPU")]
+    assert first.endswith("no passthrough now  claims")
+    assert "claims" not in second
+
+
+def test_what_vsphere_gave_a_vm_is_held_while_it_runs() -> None:
+    """assignedId counts for a VM that is on (terraform-provider-vsphere #2352; pyvmomi samples #736)."""
+    inventory = load_site_text(CLAIMS).inventory
+    host, vm = inventory.hosts[0], inventory.vms[1]
+    (device,) = vm.devices
+    assert isinstance(device.backing, DynamicBacking)
+    given = replace(device, backing=replace(device.backing, assigned_id="0000:18:00.0"))
+
+    def holders(power: VmPower) -> list[str]:
+        machine = replace(vm, power=power, devices=(given,))
+        line = describe_host(host, build_host_topology(host), [machine]).devices[1]
+        return [holder.name for holder in line.holders]
+
+    assert holders(VmPower.ON) == ["was-on"]
+    assert holders(VmPower.SUSPENDED) == ["was-on"]
+    assert holders(VmPower.OFF) == []
 
 
 def test_hosts_of_one_kind_share_one_topology() -> None:

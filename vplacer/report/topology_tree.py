@@ -96,11 +96,17 @@ def _device(line: DeviceLine, indent: int, layout: _Layout) -> str:
         f"{len(place.functions)} VFs" if place.functions else "",
         f"label {line.hardware_label}" if line.hardware_label else "",
         "passthrough after a reboot" if line.state == "enabled" else "",
+        "no passthrough now" if _is_out_of_reach(line) else "",
         "node from an overlay" if place.source is LocalitySource.OVERLAY else "",
         f"the rest below its root port is on pNUMA {hint}" if hint is not None else "",
         ", ".join(holder.name for holder in line.holders),
     ]
     return "  ".join([f"{head:<{layout.start}}", *(fact for fact in facts if fact)])
+
+
+def _is_out_of_reach(line: DeviceLine) -> bool:
+    """Whether a VM's configuration names a card that the host does not give to VMs now."""
+    return line.state in ("capable", "none") and any(holder.how == "static" for holder in line.holders)
 
 
 def _links(line: DeviceLine, gpu_count: int) -> str:

@@ -12,7 +12,7 @@ from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.topology.catalogue import DEFAULT_CATALOGUE, Catalogue
-from vplacer.topology.findings import assumptions, contradictions
+from vplacer.topology.findings import assumptions, contradictions, groups_without_cards
 from vplacer.topology.group_offers import group_offers
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.locality import Locality, Packages, localities
@@ -157,7 +157,7 @@ def _build(ingredients: _Ingredients, catalogue: Catalogue) -> HostTopology:
         {d.address: d.ids for d in devices if d.kind is DeviceKind.NIC},
         lambda a, b: lanes.get((min(a, b), max(a, b))),
         groups,
-        tree.switch,
+        tree,
     )
     real = [f for f in functions if not f.virtual]
     endpoints = frozenset(f.address for f in real if not is_pci_bridge(f.class_id))
@@ -171,7 +171,7 @@ def _build(ingredients: _Ingredients, catalogue: Catalogue) -> HostTopology:
         device_groups=offers,
         ownership_groups=ownership_groups(dependents, tree, endpoints),
         assumptions=assumptions(devices, tree, board, packages),
-        mismatches=(*overlay.mismatches, *clashes, *contradictions(devices)),
+        mismatches=(*overlay.mismatches, *clashes, *contradictions(devices), *groups_without_cards(offers)),
         _tree=tree,
         _packages=packages,
         _localities=places,

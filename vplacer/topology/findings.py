@@ -8,7 +8,7 @@ from itertools import combinations
 from vplacer.topology.catalogue import Board
 from vplacer.topology.locality import Packages, on_two_nodes
 from vplacer.topology.pci_tree import Bus, PciTree
-from vplacer.topology.values import DeviceTopology
+from vplacer.topology.values import DeviceTopology, GroupOffer
 
 
 def assumptions(
@@ -69,3 +69,15 @@ def contradictions(devices: Sequence[DeviceTopology]) -> tuple[str, ...]:
             told = ", ".join(f"{device.address} on pNUMA {device.node}" for device in below)
             found.append(f"devices below one root port ({root}) are listed on different nodes: {told}")
     return tuple(found)
+
+
+def groups_without_cards(offers: Sequence[GroupOffer]) -> tuple[str, ...]:
+    """Name device groups that the vendor's driver offers and that, by all that is known, no cards can form.
+
+    A bridge that is said to be there and that the host does not see (NVIDIA/k8s-device-plugin #436).
+    """
+    return tuple(
+        f"device group {offer.name} is offered, and no cards can form it: {offer.why}"
+        for offer in offers
+        if offer.sets == ()
+    )

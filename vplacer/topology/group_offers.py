@@ -13,6 +13,7 @@ from itertools import combinations
 
 from vplacer.inventory.host import DeviceGroupType, GroupComponent, VgpuProfile
 from vplacer.inventory.pci import PciAddress, PciIds
+from vplacer.topology.pci_tree import PciTree
 from vplacer.topology.values import GroupOffer
 
 Sets = tuple[tuple[PciAddress, ...], ...]
@@ -32,12 +33,12 @@ def group_offers(
     nics: Mapping[PciAddress, PciIds],
     lanes: Callable[[PciAddress, PciAddress], int | None],
     nvlink_groups: Sets,
-    switch: Callable[[PciAddress], PciAddress | None],
+    tree: PciTree,
 ) -> tuple[GroupOffer, ...]:
     """Describe each group a host offers.
 
     ``gpus`` and ``nics``: the host's cards; ``lanes``: NVLinks of a pair, None = unknown;
-    ``nvlink_groups``: the largest sets fully joined; ``switch``: the switch above a card.
+    ``nvlink_groups``: the largest sets fully joined; ``tree``: where they hang.
     """
     offers = []
     for group in groups:
@@ -51,7 +52,7 @@ def group_offers(
             gpu_members = [cards for cards in members if not cards or cards[0] in gpus]
             nic_members = [cards for cards in members if cards and cards[0] in nics]
             gpu_count, nic_count = len(gpu_members), len(nic_members)
-            answer = _serve(gpu_members, nic_members, lanes, nvlink_groups, switch)
+            answer = _serve(gpu_members, nic_members, lanes, nvlink_groups, tree)
         offers.append(GroupOffer(group.name, group.description, gpu_count, nic_count, *answer))
     return tuple(sorted(offers, key=lambda offer: offer.name))
 
@@ -88,7 +89,7 @@ def _serve(
     nic_members: Sequence[tuple[PciAddress, ...]],
     lanes: Callable[[PciAddress, PciAddress], int | None],
     nvlink_groups: Sets,
-    switch: Callable[[PciAddress], PciAddress | None],
+    tree: PciTree,
 ) -> Answer:
     if any(not cards for cards in (*gpu_members, *nic_members)):
         return (), "no card of this host fits a member"
@@ -97,7 +98,7 @@ def _serve(
     if not nic_members and len(gpu_members) > 1:
         return _by_nvlink(gpu_members[0], len(gpu_members), lanes, nvlink_groups)
     if len(gpu_members) == 1 and len(nic_members) == 1:
-        return _by_switch(gpu_members[0], nic_members[0], switch)
+        return _by_switch(gpu_members[0], nic_members[0], tree)
     return None, "vSphere does not tell which cards such a group takes"
 
 
@@ -115,18 +116,23 @@ def _by_nvlink(
     if larger:
         return None, f"the driver divides {len(larger[0])} joined GPUs at boundaries that it does not tell"
     exact = tuple(group for group in sets if len(group) == size)
-    return exact, f"sets of {size} GPUs that NVLink joins"
+    return (
+        exact,
+        f"sets of {size} GPUs that NVLink joins" if exact else f"NVLink joins no {size} of these GPUs",
+    )
 
 
 def _by_switch(
     gpus: tuple[PciAddress, ...],
     nics: tuple[PciAddress, ...],
-    switch: Callable[[PciAddress], PciAddress | None],
+    tree: PciTree,
 ) -> Answer:
+    if any(tree.chain(card).root_bus is None for card in (*gpus, *nics)):
+        return None, "the host does not tell the PCIe way of all these cards"
     sets = []
     for gpu in gpus:
-        above = switch(gpu)
-        near = [nic for nic in nics if above is not None and switch(nic) == above]
+        above = tree.switch(gpu)
+        near = [nic for nic in nics if above is not None and tree.switch(nic) == above]
         places = {(nic.segment, nic.bus, nic.device) for nic in near}
         if len(places) > 1:
             return None, f"several NICs share a switch with {gpu}: the driver chooses, and does not tell"
@@ -134,4 +140,6 @@ def _by_switch(
             return None, f"the NIC on the switch of {gpu} has several ports: the driver chooses"
         if near:
             sets.append((gpu, near[0]))
+    if not sets:
+        return (), "none of these GPUs shares a PCIe switch with a NIC"
     return tuple(sets), "a GPU and the only NIC that shares its PCIe switch"

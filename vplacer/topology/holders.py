@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
-from vplacer.inventory.vm import DynamicBacking, SriovBacking, StaticBacking, Vm
+from vplacer.inventory.vm import DynamicBacking, SriovBacking, StaticBacking, Vm, VmPower
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,7 +47,8 @@ def device_holders(host: Host, vms: Iterable[Vm]) -> dict[PciAddress, tuple[Hold
             match held.backing:
                 case StaticBacking(address=address):
                     note(address, vm.moid, "static")
-                case DynamicBacking(assigned_id=str(assigned)):
+                # An id that a VM still carries after it was switched off holds nothing.
+                case DynamicBacking(assigned_id=str(assigned)) if vm.power is not VmPower.OFF:
                     note(_assigned(assigned, bound), vm.moid, "assigned")
                 case SriovBacking(physical_function=physical, virtual_function=virtual):
                     note(physical, vm.moid, "function")
