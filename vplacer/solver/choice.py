@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -65,7 +65,11 @@ _Judged = tuple[Break | None, int]
 
 
 def judge_choice(
-    demand: Demand, state: HostState, nodes: tuple[int, ...], choice: Sequence[Way]
+    demand: Demand,
+    state: HostState,
+    nodes: tuple[int, ...],
+    choice: Sequence[Way],
+    settled: Collection[int] = (),
 ) -> tuple[Break | None, int]:
     """Return what a choice breaks, or None, and its locality points.
 
@@ -74,8 +78,12 @@ def judge_choice(
         state: the host.
         nodes: pNUMA nodes its vCPUs and memory are bound to; empty = they float.
         choice: a way to serve each ask.
+        settled: positions in the choice whose cards are taken for sure, because all others they
+            might be are gone.
     """
-    uses = [(way.use, _pool(way, state)) for way in choice]
+    uses = [
+        (way.use, _chosen(way.use) if at in settled else pool_of(way, state)) for at, way in enumerate(choice)
+    ]
     points = compact_points(state.topology, nodes)
     step = 0
     for use, pool in uses:
@@ -192,7 +200,7 @@ def _chooser(use: AskUse, state: HostState) -> str:
     return f"vSphere chooses {noun} with label {' or '.join(labels)} at power-on"
 
 
-def _pool(way: Way, state: HostState) -> CellPool:
+def pool_of(way: Way, state: HostState) -> CellPool:
     """The cards the card may come from: the chosen ones (static), the label's, or the platform's.
 
     Where all of the pool is taken, only the order is open, and the choice counts as sure.

@@ -36,6 +36,8 @@ class HostCards:
         self.platform: list[Expr] = []
         self.vgpus: dict[tuple[int, str], Expr] = {}
         self._static: dict[int, list[Expr]] = defaultdict(list)
+        self._labelled: dict[int, list[Expr]] = defaultdict(list)
+        self._settling: list[tuple[Option, Expr]] = []
         self._needed: dict[str, list[Expr]] = defaultdict(list)
         self._pinned: dict[tuple[int, str], list[Expr]] = defaultdict(list)
         self._unnamed: list[tuple[tuple[int, ...], Expr]] = []
@@ -45,6 +47,8 @@ class HostCards:
 
     def take(self, option: Option, count: Expr) -> None:
         """Count what an option takes."""
+        if option.settles:
+            self._settling.append((option, count))
         self._takers.append(({cell for use in option.uses for cell, _ in use.cells}, count))
         for use in option.uses:
             if use.resource == "vgpu":
@@ -57,8 +61,12 @@ class HostCards:
                 # A NIC in a device group comes as a virtual function unless it is passed through.
                 function = use.resource == "vf" or (card.kind == "nic" and not card.passthrough)
                 (self.functions if function else self.cells)[cell].new.append(taken * count)
-                if use.bound_by is BoundBy.STATIC and not function:
-                    self._static[cell].append(count)
+                if function:
+                    continue
+                if use.bound_by is BoundBy.STATIC:
+                    self._static[cell].append(taken * count)
+                elif use.bound_by is BoundBy.LABEL:
+                    self._labelled[cell].append(taken * count)
             if use.resource != "vf" and use.bound_by is not BoundBy.STATIC:
                 self.platform.append(sum(taken for _, taken in use.cells) * count)
 
@@ -91,6 +99,7 @@ class HostCards:
         self._whole_cards()
         self._unnamed_holders()
         self._owners()
+        self._settle()
         self._seat_vgpus()
 
     def _whole_cards(self) -> None:
@@ -134,6 +143,41 @@ class HostCards:
             kept = [use for cell in cells for use in self.cells[cell].kept]
             if len(group) > 1:
                 self.part.limit(f"owner{number}", takers, kept, len(kept), 0 if held else 1)
+
+    def _settle(self) -> None:
+        """An option that counts on there being no other card to choose holds only if there is none.
+
+        A card is out of the choice if it is taken for sure, or carries a label of which label-bound
+        devices take every card that is left (as the judge counts it).
+        """
+        for number, (option, taken) in enumerate(self._settling):
+            for cell in option.settles:
+                own = sum(
+                    n for use in option.uses for at, n in use.cells if at == cell and use.resource != "vf"
+                )
+                left = self.state.cells[cell].size - own
+                if left <= 0:
+                    continue
+                sure = self.sure(cell)
+                full = self.part.flag(f"full{number}_{cell}")
+                self.part.model.add(sum(sure, start=0 * full) >= left * full)
+                label = self.state.cells[cell].card.label
+                gone = self._label_gone(f"gone{number}_{cell}", label) if label is not None and not own else 0
+                self.part.model.add(taken <= full + gone)
+            for cells, keep in self._unnamed:
+                if set(cells).intersection(option.settles):
+                    self.part.model.add(taken + keep <= 1)
+
+    def _label_gone(self, name: str, label: str) -> Expr:
+        """1 only if label-bound devices and sure takers have every card of a label."""
+        cells = [cell for cell in self.state.cells if cell.card.label == label and cell.card.passthrough]
+        taken = [use for cell in cells for use in (*self._labelled[cell.index], *self.sure(cell.index))]
+        gone = self.part.flag(name)
+        bound = [use for cell in cells for use in self._labelled[cell.index]]
+        size = sum(cell.size for cell in cells)
+        self.part.model.add(sum(taken, start=0 * gone) >= size * gone)
+        self.part.model.add(sum(bound, start=0 * gone) >= gone)
+        return gone
 
     def _seat_vgpus(self) -> None:
         """Seat vGPUs on cards by the patterns each card's mode allows."""

@@ -116,7 +116,8 @@ class HostEncoder:
             self.vars.chosen[index] = listed
 
     def _most(self, cls: DemandClass, option: Option) -> int:
-        most = cls.count
+        # What counts on there being no other card to choose can be said of one VM only.
+        most = 1 if option.settles else cls.count
         for use in option.uses:
             for cell, count in use.cells:
                 have = self.state.cells[cell]

@@ -11,11 +11,12 @@ from vplacer.constraints.registry import filters
 from vplacer.constraints.state import Placement, Problem
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
+from vplacer.request.demand import AffinityMode
 from vplacer.solver.classes import DemandClass, build_classes
 from vplacer.solver.host_model import HostLimit, HostTask
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.levels import Level, levels_for
-from vplacer.solver.options import Option, OptionList, list_options
+from vplacer.solver.options import Option, OptionList, Takers, list_options
 from vplacer.solver.rows import RowSet, gangs, ha, headroom, merge, placement, pools, together
 from vplacer.solver.score import placement_points
 
@@ -125,10 +126,15 @@ def _options_on(
     """Options of every class on a host; classes without any are noted with the reason."""
     found: dict[int, tuple[Option, ...]] = {}
     complete = True
+    bound = [cls.demand for cls in classes if cls.demand.has_devices]
+    takers = Takers(
+        static=bool(state.actives) or any(demand.mode is AffinityMode.PIN for demand in bound),
+        label=any(demand.mode is AffinityMode.LABEL for demand in bound),
+    )
     for cls in classes:
         rejection = rejected(problem, cls, state.host)
         if rejection is None:
-            listed: OptionList = list_options(cls.demand, state, labels)
+            listed: OptionList = list_options(cls.demand, state, labels, takers)
             complete = complete and listed.complete
             if listed.options:
                 found[cls.index] = listed.options

@@ -16,7 +16,7 @@ from vplacer.constraints.vgpu import profile_shape
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
-from vplacer.solver.choice import Break, judge_choice
+from vplacer.solver.choice import Break, judge_choice, pool_of
 from vplacer.solver.host_state import HostState
 from vplacer.solver.vgpu_patterns import vgpu_room, why_no_vgpu
 
@@ -46,11 +46,16 @@ class AskUse:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to sit. ``nodes`` empty = floating. ``points`` count for the locality level."""
+    """One way to sit. ``nodes`` empty = floating. ``points`` count for the locality level.
+
+    ``settles``: cells of which nothing may be left open beside what the option takes, since what it
+    promises holds only if nobody can choose another card of them.
+    """
 
     nodes: tuple[int, ...]
     uses: tuple[AskUse, ...]
     points: int
+    settles: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +80,25 @@ class Way:
     platform_pool: tuple[int, ...] = ()
 
 
-def list_options(demand: Demand, state: HostState, label_nodes: dict[str, int]) -> OptionList:
+@dataclass(frozen=True, slots=True)
+class Takers:
+    """Who else may narrow a choice of cards: static backings or VMs that stay, and labels."""
+
+    static: bool = False
+    label: bool = False
+
+
+def list_options(
+    demand: Demand, state: HostState, label_nodes: dict[str, int], takers: Takers = Takers()
+) -> OptionList:
     """List the options of a demand on a host, whatever else is placed there.
 
     Args:
         demand: the demand.
         state: the host.
         label_nodes: labels that are portable in the host's cluster, and their node number.
+        takers: who may take cards out of vSphere's choice beside the demand; without any, no option
+            is listed that counts on it.
     """
     nodes_list = _node_sets(demand, state)
     if isinstance(nodes_list, OptionList):
@@ -97,7 +114,7 @@ def list_options(demand: Demand, state: HostState, label_nodes: dict[str, int]) 
         if isinstance(found, OptionList):
             return found
         ways.append(found)
-    return _combine(demand, state, nodes_list, ways)
+    return _combine(demand, state, nodes_list, ways, takers)
 
 
 def fixes_nodes(demand: Demand) -> bool:
@@ -336,7 +353,11 @@ def _spread(count: int, cells: list[Cell], sizes: dict[int, int]) -> Iterator[tu
 
 
 def _combine(
-    demand: Demand, state: HostState, node_sets: list[tuple[int, ...]], ways: list[list[Way]]
+    demand: Demand,
+    state: HostState,
+    node_sets: list[tuple[int, ...]],
+    ways: list[list[Way]],
+    takers: Takers,
 ) -> OptionList:
     """Cross the node sets with the ways of all asks; keep what satisfies every hard wish.
 
@@ -350,10 +371,11 @@ def _combine(
             broken, points = judge_choice(demand, state, nodes, choice)
             if broken is None:
                 kept.append(Option(nodes, tuple(way.use for way in choice), points))
-                if len(kept) >= MAX_OPTIONS:
-                    return OptionList(tuple(kept), complete=False)
             elif nearest is None or broken.rank > nearest.rank:
                 nearest = broken
+            kept += _settling(demand, state, nodes, choice, takers, None if broken else points)
+            if len(kept) >= MAX_OPTIONS:
+                return OptionList(tuple(kept[:MAX_OPTIONS]), complete=False)
         if short is not None and nearest is None:
             nearest = short
     if kept:
@@ -361,6 +383,36 @@ def _combine(
     if nearest is None:
         return OptionList((), constraint="devices", evidence="no choice of cards")
     return OptionList((), constraint=nearest.constraint, evidence=nearest.evidence)
+
+
+def _settling(
+    demand: Demand,
+    state: HostState,
+    nodes: tuple[int, ...],
+    choice: Sequence[Way],
+    takers: Takers,
+    points: int | None,
+) -> list[Option]:
+    """Options that promise more (``points``; None = break a wish) if no other card can be chosen."""
+    loose = {
+        at: pool.cells
+        for at, way in enumerate(choice)
+        if way.use.resource in ("card", "group")
+        and not (pool := pool_of(way, state)).sure
+        and (takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM))
+        and not any(set(group).intersection(pool.cells) for group, _ in state.scarce)
+    }
+    found: list[Option] = []
+    reached: list[tuple[set[int], int]] = [] if points is None else [(set(), points)]
+    for number in range(1, len(loose) + 1):
+        for settled in combinations(sorted(loose), number):
+            broken, gained = judge_choice(demand, state, nodes, choice, settled)
+            most = max((got for less, got in reached if less <= set(settled)), default=None)
+            if broken is None and (most is None or gained > most):
+                cells = sorted({cell for at in settled for cell in loose[at]})
+                found.append(Option(nodes, tuple(way.use for way in choice), gained, tuple(cells)))
+                reached.append((set(settled), gained))
+    return found
 
 
 def _taken_twice(choice: Sequence[Way], state: HostState) -> Break | None:
