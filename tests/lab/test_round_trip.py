@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from vplacer.inventory.cluster import ResourcePool
+from vplacer.inventory.device_kind import DeviceKind, device_kind
 from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
-from vplacer.inventory.vm import Vm
+from vplacer.inventory.vm import NetworkBacking, Vm
 from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
 from vplacer.vsphere.address import Address
@@ -23,6 +24,7 @@ from vplacer.vsphere.session import ConnectOptions, Session
 
 REPO = Path(__file__).resolve().parents[2]
 ODD = REPO / "tests/cases/lab/odd-site.yaml"
+BACKINGS = REPO / "tests/cases/lab/backings.yaml"
 EXAMPLES = sorted((REPO / "fixtures/sites").glob("*.yaml"))
 
 
@@ -104,6 +106,55 @@ def test_odd_site_is_read_back() -> None:
     assert {(g.object, g.path, g.kind) for g in read.gaps} >= {
         (g.object, g.path, g.kind) for g in site.inventory.gaps
     }
+
+
+def test_every_kind_of_passthrough_device_is_read_in_one_vm() -> None:
+    """All backings, two vGPUs, an unknown one: none lost, none a crash.
+
+    terraform-provider-vsphere #1265, #1494 (crashes on vGPU and Dynamic backings), community.vmware
+    vmware_guest_vgpu (only the first of several vGPUs was told).
+    """
+    site = load_inventory_file(BACKINGS)
+    with LabServer(site, api_version="9.1.0.0") as server:
+        read = collected(server)
+    expected = comparable(site.inventory)
+    assert (comparable(read).hosts, comparable(read).vms) == (expected.hosts, expected.vms)
+    (vm,) = read.vms
+    found = [
+        (type(device.backing).__name__, device.numa_node)
+        for device in vm.devices
+        if not isinstance(device.backing, NetworkBacking)
+    ]
+    assert found == [
+        ("StaticBacking", None),
+        ("DynamicBacking", -1),
+        ("VgpuBacking", 0),
+        ("VgpuBacking", 0),
+        ("DvxBacking", None),
+        ("StaticBacking", None),
+        ("UnknownBacking", None),
+    ]
+    unknown = "a device of type VirtualPCIPassthroughPluginBackingInfo is not known; it is kept as it is"
+    assert f"everything: {unknown}" in read.notes
+    # 16 vCPUs in all, in 4 sockets (terraform-provider-vsphere #532).
+    assert (vm.cpus, vm.cores_per_socket) == (16, 4)
+
+
+def test_segments_slots_and_empty_node_lists_are_read() -> None:
+    """One bus number in several segments; packages that are one NUMA node, whose device list is empty."""
+    with LabServer(load_inventory_file(BACKINGS), api_version="9.1.0.0") as server:
+        first, silent = collected(server).hosts
+    kinds = (DeviceKind.GPU, DeviceKind.NIC)
+    cards = [card for card in first.pci_devices if device_kind(card) in kinds]
+    assert [(str(card.address), first.node_of(card.address), card.physical_slot) for card in cards] == [
+        ("0000:ca:00.0", 1, None),
+        ("0001:00:00.0", 0, None),
+        ("0002:00:00.0", 1, None),
+        ("10000:e1:00.0", 1, 0),
+    ]
+    assert (silent.package_count, [node.package for node in silent.numa_nodes]) == (2, [None])
+    (card,) = [card for card in silent.pci_devices if device_kind(card) in kinds]
+    assert silent.node_of(card.address) is None
 
 
 def test_measured_homes_are_where_the_model_has_the_vms() -> None:
