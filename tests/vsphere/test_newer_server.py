@@ -24,17 +24,18 @@ from vplacer.vsphere.session import ConnectOptions, Session
 
 HOST = """<objects><obj type="HostSystem">host-1</obj>
 <propSet><name>name</name><val xsi:type="xsd:string">esx1</val></propSet>
-<propSet><name>runtime.connectionState</name><val xsi:type="HostSystemConnectionState">connected</val></propSet>
+<propSet><name>runtime.connectionState</name><val xsi:type="xsd:string">connected</val></propSet>
 <propSet><name>runtime.powerState</name><val xsi:type="HostSystemPowerState">aFutureState</val></propSet>
 <propSet><name>hardware.pciDevice</name><val xsi:type="ArrayOfHostPciDevice">
- <HostPciDevice xsi:type="HostCxlDevice"><id>0000:65:00.0</id><classId>770</classId><bus>101</bus><slot>0</slot>
-  <function>0</function><vendorId>4318</vendorId><subVendorId>4318</subVendorId><vendorName>NVIDIA</vendorName>
-  <deviceId>7684</deviceId><subDeviceId>1</subDeviceId><deviceName>TU102</deviceName><cxlVersion>3</cxlVersion>
+ <HostPciDevice xsi:type="HostCxlDevice"><id>0000:65:00.0</id><classId>770</classId><bus>101</bus>
+  <slot>0</slot><function>0</function><vendorId>4318</vendorId><subVendorId>4318</subVendorId>
+  <vendorName>NVIDIA</vendorName><deviceId>7684</deviceId><subDeviceId>1</subDeviceId><deviceName>TU102</deviceName><cxlVersion>3</cxlVersion>
  </HostPciDevice></val></propSet></objects>"""
 
 VM = """<objects><obj type="VirtualMachine">vm-1</obj>
 <propSet><name>name</name><val xsi:type="xsd:string">ml</val></propSet>
-<propSet><name>runtime.host</name><val xsi:type="ManagedObjectReference" type="HostSystem">host-1</val></propSet>
+<propSet><name>runtime.host</name>
+ <val xsi:type="ManagedObjectReference" type="HostSystem">host-1</val></propSet>
 <propSet><name>runtime.connectionState</name><val xsi:type="xsd:string">connected</val></propSet>
 <propSet><name>runtime.powerState</name><val xsi:type="xsd:string">poweredOn</val></propSet>
 <propSet><name>config.hardware.numCPU</name><val xsi:type="xsd:int">8</val></propSet>
