@@ -16,8 +16,9 @@ from vplacer.solver.rows import RowSet
 MAX_NODES = 400
 """Branch-and-bound nodes of the integer master; neighbourhoods improve what it leaves."""
 
-SCALE = 1_000
-"""Duals are rounded to 1/SCALE, so that prices and the bound are exact integer arithmetic."""
+SCALE = 1_000_000
+"""Duals are rounded to 1/SCALE, so that prices and the bound are exact integer arithmetic. Fine enough for
+what a host is worth in thousandths of a GPU."""
 
 
 @dataclass(frozen=True)
