@@ -300,4 +300,8 @@ def _names(problem: Problem, solution: Solution) -> dict[str, str]:
         for rejection in reason.rejections:
             names |= {moid: inventory.host_by_moid[moid].name for moid, _ in rejection.hosts}
     names |= {cluster.moid: cluster.name for cluster in inventory.clusters}
+    networks = {network.moid: network.name for network in inventory.networks}
+    for demand in problem.request.demands:
+        asked = (*demand.networks, *(nic.network for nic in demand.nics if nic.network is not None))
+        names |= {moid: networks[moid] for moid in asked if moid in networks}
     return names

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from vplacer.inventory.vm import VmPower
+from vplacer.inventory.vm import SriovBacking, VmPower
 from vplacer.plan.changes import (
     Action,
     Change,
     Clone,
     Delete,
     DeviceChange,
+    DeviceValue,
     OverrideDrs,
     Power,
     Reconfigure,
@@ -64,7 +65,7 @@ def change_rows(plan: Plan, change: Change) -> list[Row]:
             text = f"{change.before or 'as the cluster'} -> {change.after or 'as the cluster'}"
             return [(Symbol.CHANGE, "drs", text)]
         case Reconfigure():
-            return _reconfigure_rows(change)
+            return _reconfigure_rows(plan, change)
 
 
 def _power_text(plan: Plan, change: Power) -> str:
@@ -73,7 +74,7 @@ def _power_text(plan: Plan, change: Power) -> str:
     return f"{words[change.before]} -> {words[change.after]}{where}"
 
 
-def _reconfigure_rows(change: Reconfigure) -> list[Row]:
+def _reconfigure_rows(plan: Plan, change: Reconfigure) -> list[Row]:
     rows: list[Row] = [
         (Symbol.CHANGE, item.field.value, f"{value_text(item.before)} -> {value_text(item.after)}")
         for item in change.fields
@@ -86,31 +87,40 @@ def _reconfigure_rows(change: Reconfigure) -> list[Row]:
     for group in change.groups:
         sign = Symbol.CREATE if group.action is Action.ADD else Symbol.DESTROY
         rows.append((sign, "device group", group.group.name))
-    return rows + _device_rows(change)
+    return rows + _device_rows(plan, change)
 
 
-def _device_rows(change: Reconfigure) -> list[Row]:
+def _device_rows(plan: Plan, change: Reconfigure) -> list[Row]:
     """Return devices; a removal and an addition in one task are shown as one replacement."""
     removed = [item for item in change.devices if item.action is Action.REMOVE]
     added = [item for item in change.devices if item.action is Action.ADD]
     edited = [item for item in change.devices if item.action is Action.EDIT]
     paired = min(len(removed), len(added))
     rows: list[Row] = [
-        (Symbol.REPLACE, new.ref, f"{_before(old)} -> {_after(new)}")
+        (Symbol.REPLACE, new.ref, f"{_before(plan, old)} -> {_after(plan, new)}")
         for old, new in zip(removed[:paired], added[:paired], strict=True)
     ]
-    rows += [(Symbol.DESTROY, item.ref, _before(item)) for item in removed[paired:]]
-    rows += [(Symbol.CREATE, item.ref, _after(item)) for item in added[paired:]]
-    rows += [(Symbol.CHANGE, item.ref, f"{_before(item)} -> {_after(item)}") for item in edited]
+    rows += [(Symbol.DESTROY, item.ref, _before(plan, item)) for item in removed[paired:]]
+    rows += [(Symbol.CREATE, item.ref, _after(plan, item)) for item in added[paired:]]
+    rows += [(Symbol.CHANGE, item.ref, f"{_before(plan, item)} -> {_after(plan, item)}") for item in edited]
     return rows
 
 
-def _before(item: DeviceChange) -> str:
-    return device_text(item.before) if item.before is not None else "none"
+def _before(plan: Plan, item: DeviceChange) -> str:
+    return _device(plan, item.before) if item.before is not None else "none"
 
 
-def _after(item: DeviceChange) -> str:
-    return device_text(item.after) if item.after is not None else "none"
+def _after(plan: Plan, item: DeviceChange) -> str:
+    return _device(plan, item.after) if item.after is not None else "none"
+
+
+def _device(plan: Plan, device: DeviceValue) -> str:
+    """Return a device as text, its network by name."""
+    text = device_text(device)
+    if isinstance(device.backing, SriovBacking) and device.backing.network is not None:
+        network = device.backing.network
+        text = text.replace(f" on {network}", f" on {plan.name(network)}")
+    return text
 
 
 def step_lines(plan: Plan) -> list[str]:

@@ -61,6 +61,21 @@ class Beside:
                 self._states[key] = residual_state(self.instance, task, self.placements, key[1])
         return self._states[key]
 
+    def rebooted(self, moid: str) -> HostState | None:
+        """Return a host with all passthrough active that waits for a reboot; None if VMs are placed there."""
+        if any(placement.host == moid and not placement.stays for placement in self.placements):
+            return None
+        host = self.problem.inventory.host_by_moid[moid]
+        devices = tuple(
+            replace(device, passthrough=replace(device.passthrough, active=True))
+            if device.passthrough is not None and device.passthrough.enabled
+            else device
+            for device in host.pci_devices
+        )
+        here = self.problem.inventory.vms_by_host.get(moid, ())
+        standing = tuple(vm for vm in here if not vm.template)
+        return build_host_state(self.problem, replace(host, pci_devices=devices), standing, ())
+
     def filtered(self, demand: Demand, moid: str) -> Rejection | None:
         """Return the first filter that rejects a host."""
         host = self.problem.inventory.host_by_moid[moid]
@@ -80,7 +95,12 @@ class Beside:
         return Rejection(found.constraint, found.evidence) if isinstance(found, Shortage) else found
 
     def why_not(
-        self, cls: DemandClass, demand: Demand, moid: str, without_rule: str | None = None
+        self,
+        cls: DemandClass,
+        demand: Demand,
+        moid: str,
+        without_rule: str | None = None,
+        state: HostState | None = None,
     ) -> Rejection | None:
         """Return why a demand has no place on a host beside the answer, filters aside; None = it has.
 
@@ -89,15 +109,18 @@ class Beside:
             demand: the demand, maybe changed.
             moid: the host.
             without_rule: a rule between VMs to leave out.
+            state: the host as it would be, None = as the answer leaves it.
         """
-        option = self.seated(demand, self.state(moid, cls.vm.moid if cls.vm is not None else None))
+        if state is None:
+            state = self.state(moid, cls.vm.moid if cls.vm is not None else None)
+        option = self.seated(demand, state)
         if isinstance(option, Rejection):
             return option
         return (
             self._apart(demand, moid, without_rule)
             or self._together(demand, moid, without_rule)
             or self._gang(cls, demand)
-            or self._sum(demand, moid, option)
+            or self._sum(demand, option, state)
         )
 
     def fits(self, cls: DemandClass, demand: Demand, moids: Iterable[str]) -> bool:
@@ -164,25 +187,26 @@ class Beside:
 
     def sums_exceeded(self, cls: DemandClass, moid: str) -> tuple[Violation, ...]:
         """Return the sums over hosts that a class's demand would exceed on a host it fits."""
-        option = self.seated(cls.demand, self.state(moid, cls.vm.moid if cls.vm is not None else None))
-        return () if isinstance(option, Rejection) else self._exceeded(cls.demand, moid, option)
+        state = self.state(moid, cls.vm.moid if cls.vm is not None else None)
+        option = self.seated(cls.demand, state)
+        return () if isinstance(option, Rejection) else self._exceeded(cls.demand, option, state)
 
-    def _sum(self, demand: Demand, moid: str, option: Option) -> Rejection | None:
-        for violation in self._exceeded(demand, moid, option):
+    def _sum(self, demand: Demand, option: Option, state: HostState) -> Rejection | None:
+        for violation in self._exceeded(demand, option, state):
             return Rejection(violation.constraint, violation.evidence)
         return None
 
-    def _exceeded(self, demand: Demand, moid: str, option: Option) -> tuple[Violation, ...]:
+    def _exceeded(self, demand: Demand, option: Option, state: HostState) -> tuple[Violation, ...]:
         """Ask the judge's checks of sums; hosts of one cluster have one answer."""
-        key = (demand, self.problem.inventory.host_by_moid[moid].cluster or moid)
+        key = (demand, state.host.cluster or state.host.moid)
         if key not in self._sums:
-            placement = _witness(demand, option, self.state(moid))
+            placement = _witness(demand, option, state)
             others = tuple(other for other in self.problem.request.demands if other.id != demand.id)
             request = replace(self.problem.request, demands=(*others, demand))
             problem = Problem(self.problem.inventory, self.problem.topologies, request)
             placed = tuple(p for p in self.placements if p.demand != demand.id)
-            state = State(problem, (*placed, placement))
-            self._sums[key] = tuple(v for item in checks() if item.id in _SUMS for v in item.check(state))
+            whole = State(problem, (*placed, placement))
+            self._sums[key] = tuple(v for item in checks() if item.id in _SUMS for v in item.check(whole))
         return self._sums[key]
 
     def _names(self, vms: Iterable[str]) -> str:

@@ -136,7 +136,11 @@ def seat(
 
 
 def _shortage_of(demand: Demand, option: Option, state: HostState, instance: Instance) -> Shortage | None:
-    return _cards_short(option, state) or _room_short(demand, option, state, instance)
+    return (
+        _cards_short(option, state)
+        or _split_short(option, state)
+        or _room_short(demand, option, state, instance)
+    )
 
 
 def _cards_short(option: Option, state: HostState) -> Shortage | None:
@@ -153,6 +157,19 @@ def _cards_short(option: Option, state: HostState) -> Shortage | None:
             needs[use.profile] = needs.get(use.profile, 0) + use.count
     if len(needs) > 1 and not all_vgpus_fit(state, needs):
         return Shortage("vgpu", f"its vGPUs ({', '.join(sorted(needs))}) do not fit the cards together")
+    return None
+
+
+def _split_short(option: Option, state: HostState) -> Shortage | None:
+    """Devices that are reset together go to one VM: say which one somebody else has."""
+    free = {address for cell in state.cells for address in cell.addresses}
+    taken = {cell for use in option.uses for cell, _ in use.cells}
+    for group in state.topology.ownership_groups:
+        gone = [a for a in group if a not in free and state.topology.device(a) is not None]
+        mine = [a for cell in sorted(taken) for a in state.cells[cell].addresses if a in group]
+        if gone and mine and len(group) > 1:
+            evidence = f"{mine[0].short} is reset together with {gone[0].short}, which is not free"
+            return Shortage("ownership-group", evidence)
     return None
 
 

@@ -69,6 +69,10 @@ def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Relaxation]:
     way = against[0].relax(problem, cls.demand, host)
     if way is None:
         return []
+    if against[0].id == "gpu-model" and way.field is None:
+        state = beside.rebooted(moid)
+        helps = state is not None and beside.why_not(cls, cls.demand, moid, state=state) is None
+        return [way] if helps else []
     demand = cls.demand
     if way.field is not None and not way.field.startswith(_OF_ADMINISTRATORS):
         changed = with_field(problem, demand, way.field, way.value or "")

@@ -33,7 +33,7 @@ def _why_not(problem: Problem, host: Host, ask: GpuAsk) -> str | None:
     if not wanted:
         models = ", ".join(sorted({device.model for device in gpus}))
         return f"no {ask.model} (the host has {models})"
-    name = ask.model or "GPU"
+    name = ask.model or "GPUs"
     active = [device for device in wanted if device.passthrough]
     if len(active) < ask.count:
         return _why_not_active(name, ask.count, wanted, active)
