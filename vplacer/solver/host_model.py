@@ -203,10 +203,15 @@ class HostEncoder:
         families: dict[str, list[tuple[Expr, Expr]]] = defaultdict(list)
         for number, block in enumerate(blocks):
             whole = self.part.flag(f"b{number}")
-            uses = [use for cell in block.cells for use in self.cards.cells[cell].all()]
-            uses += [variable for (at, _), variable in self.cards.vgpus.items() if at in block.cells]
-            if uses:
-                self.part.model.add(sum(uses) == 0).only_enforce_if(whole)
+            for cell in block.cells:
+                use = self.cards.cells[cell]
+                if use.all():
+                    # One row a cell, with its size: far tighter than one condition on them all.
+                    most = max(self.state.cells[cell].size, len(use.kept))
+                    self.part.model.add(sum(use.all()) <= most * (1 - whole))
+            for (at, _), variable in self.cards.vgpus.items():
+                if at in block.cells:
+                    self.part.model.add(variable == 0).only_enforce_if(whole)
             terms.append(block.worth * whole)
             if self.cards.platform:
                 unbroken: Expr = 1
