@@ -53,10 +53,12 @@ class Report:
         """Add a table; a row is a dict of cells: text, number, `spread` or ``{value, bound, gap}``."""
         self.tables.append({"title": title, "rows": list(rows), "note": note})
 
-    def goal(self, what: str, limit_s: float, measured_s: float) -> None:
-        """Add a goal in seconds. Missing it is told, and fails nothing."""
+    def goal(self, what: str, limit_s: float, costs: Sequence[Cost]) -> None:
+        """Add a goal in seconds by the clock, held against the median. Missing one fails nothing."""
+        wall = statistics.median(cost.wall_s for cost in costs)
+        cpu = statistics.median(cost.cpu_s for cost in costs)
         self.goals.append(
-            {"what": what, "limit_s": limit_s, "measured_s": measured_s, "met": measured_s <= limit_s}
+            {"what": what, "limit_s": limit_s, "wall_s": wall, "cpu_s": cpu, "met": wall <= limit_s}
         )
 
     def check(self, what: str, passed: bool, evidence: str = "") -> None:
