@@ -128,6 +128,9 @@ def _devices(
     problem: Problem, demand: Demand, vm: Vm, host: Host
 ) -> tuple[tuple[DeviceAssignment, ...], list[str]]:
     """Match what the VM has with the asks, one to one."""
+    wrong = _wrong_static(problem, vm, host)
+    if wrong:
+        return (), wrong
     units = _units(problem, vm, host)
     asks: list[tuple[str, int, GpuAsk | NicAsk]] = [
         *(("gpu", index, gpu) for index, gpu in enumerate(demand.gpus)),
@@ -153,6 +156,35 @@ def _devices(
         label = unit.label if unit.bound_by is BoundBy.LABEL else None
         found += [DeviceAssignment(kind, index, card, unit.bound_by, label, group) for card in unit.cards]
     return tuple(sorted(found, key=lambda d: (d.ask, d.index, d.group or 0, d.address))), []
+
+
+def _wrong_static(problem: Problem, vm: Vm, host: Host) -> list[str]:
+    """Say which static devices keep a VM that is off from starting: their card is not what they name.
+
+    A card that moved or went away, a device id stored in decimal (govmomi #2248), the system id of another
+    host. Devices that no request speaks of are left out.
+    """
+    if vm.is_on:
+        return []
+    cards = {device.address for device in devices_of_host(problem, host.moid)}
+    found = []
+    for device in vm.devices:
+        backing = device.backing
+        if not isinstance(backing, StaticBacking):
+            continue
+        if backing.address not in cards and (backing.ids is None or _kind_of_ids(backing.ids) is None):
+            continue
+        card = host.device(backing.address)
+        named = backing.ids or "no device id"
+        if card is None:
+            found.append(f"its static device names {named} at {backing.address}, where the host has nothing")
+        elif str(card.ids) != str(named):
+            found.append(
+                f"its static device names {named} at {backing.address}, where the host has {card.ids}"
+            )
+        elif card.system_id is not None and backing.system_id not in ("", card.system_id):
+            found.append(f"its static device at {backing.address} names another host's system id")
+    return found
 
 
 def _could_be_static(unit: _Unit) -> bool:
@@ -273,7 +305,10 @@ def _kind_of_allowed(backing: DynamicBacking) -> tuple[str, str] | None:
     if not backing.allowed:
         return None
     first = backing.allowed[0]
-    ids = PciIds(first.vendor, first.device, first.sub_vendor, first.sub_device)
+    return _kind_of_ids(PciIds(first.vendor, first.device, first.sub_vendor, first.sub_device))
+
+
+def _kind_of_ids(ids: PciIds) -> tuple[str, str] | None:
     gpu = gpu_by_ids(ids)
     if gpu is not None:
         return "gpu", gpu.name

@@ -86,7 +86,8 @@ def is_managed(device: VmDevice, hosts: Sequence[Host]) -> bool:
 def managed_kind(backing: Backing, hosts: Sequence[Host]) -> DeviceKind | None:
     """Return GPU or NIC for a device that a request speaks of, None for all others.
 
-    ``hosts``: where the card may be looked up; the catalogues of models serve where they do not have it.
+    ``hosts``: where cards may be looked up. A static backing is what its ids say, since another device may
+    be at its address by now; the host tells where no catalogue knows the ids.
     """
     match backing:
         case VgpuBacking():
@@ -95,7 +96,7 @@ def managed_kind(backing: Backing, hosts: Sequence[Host]) -> DeviceKind | None:
             return DeviceKind.NIC
         case StaticBacking():
             cards = [card for host in hosts if (card := host.device(backing.address)) is not None]
-            return _asked_kind(cards) or _kind_by_ids(backing.ids)
+            return _kind_by_ids(backing.ids) or _asked_kind(cards)
         case DynamicBacking(allowed=allowed):
             cards = [card for host in hosts for card in host.pci_devices if allowed_by(allowed, card.ids)]
             known = _asked_kind(cards)

@@ -109,11 +109,15 @@ class DeviceReader:
         return self.kinds.get((ids.vendor, ids.device))
 
     def _static_ids(self, vm: Vm, backing: StaticBacking) -> PciIds | None:
+        """Return the ids the configuration names, else those of the card that is at the address now.
+
+        After a card was moved another device may be there; a device id stored in decimal names nothing.
+        """
+        if self._kind(backing.ids) in (DeviceKind.GPU, DeviceKind.NIC):
+            return backing.ids
         host = self.inventory.host_by_moid.get(vm.host) if vm.host else None
         device = host.device(backing.address) if host is not None else None
-        if device is not None:
-            return device.ids
-        return backing.ids
+        return device.ids if device is not None else backing.ids
 
 
 def _dynamic_ids(backing: DynamicBacking) -> PciIds | None:
