@@ -170,15 +170,17 @@ def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None
     for rule in problem.request.rules.together:
         if not rule.required or demand.id not in rule.vms:
             continue
-        anchors = {
-            vm.host
+        anchors = [
+            vm
             for member in rule.vms
             if member not in problem.demand_by_id
             and (vm := problem.inventory.vm_by_moid.get(member)) is not None
             and vm.host is not None
-        }
-        if anchors and anchors != {host.moid}:
-            return Rejection("together", f"rule {rule.name} keeps it with VMs on other hosts")
+        ]
+        elsewhere = [vm.name for vm in anchors if vm.host != host.moid]
+        if elsewhere:
+            names = ", ".join(elsewhere)
+            return Rejection("together", f"rule '{rule.name}': not the host of {names}")
     return None
 
 

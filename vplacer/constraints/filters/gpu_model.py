@@ -42,15 +42,19 @@ def _why_not(problem: Problem, host: Host, ask: GpuAsk) -> str | None:
         return f"no {name} with label '{ask.label}'"
     if len(labelled) < ask.count:
         with_label = f" with label '{ask.label}'" if ask.label is not None else ""
-        return f"{len(labelled)} {name}{with_label}, {ask.count} needed"
+        return f"{_number(len(labelled), name)}{with_label}, {ask.count} needed"
     return None
+
+
+def _number(count: int, name: str) -> str:
+    return "1 GPU" if count == 1 and name == "GPUs" else f"{count} {name}"
 
 
 def _why_not_active(
     name: str, count: int, wanted: list[AssignableDevice], active: list[AssignableDevice]
 ) -> str:
     if len(wanted) < count:
-        return f"{len(wanted)} {name}, {count} needed"
+        return f"{_number(len(wanted), name)}, {count} needed"
     rest = [device for device in wanted if not device.passthrough]
     pending = [device for device in rest if _is_pending(device)]
     if len(active) + len(pending) >= count:
