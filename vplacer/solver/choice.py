@@ -99,6 +99,22 @@ def judge_choice(
     return None, points
 
 
+def judge_alone(
+    demand: Demand, state: HostState, nodes: tuple[int, ...], way: Way, position: int
+) -> Break | None:
+    """Return the wish that a way breaks even if its cards are sure, whatever serves the other asks.
+
+    ``position``: of the ask among those of the demand.
+    """
+    if not way.use.cells:
+        return None
+    pool, step = _chosen(way.use), 3 * position
+    broken, _ = _judge_interconnect(demand, way.use, pool, state, step)
+    if broken is None:
+        broken, _ = _judge_numa(demand, way.use, pool, nodes, state, step + 1)
+    return broken
+
+
 def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: HostState, step: int) -> _Judged:
     if use.ask != "gpu":
         return None, 0

@@ -16,7 +16,7 @@ from vplacer.constraints.vgpu import profile_shape
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
-from vplacer.solver.choice import Break, judge_choice, pool_of
+from vplacer.solver.choice import Break, judge_alone, judge_choice, pool_of
 from vplacer.solver.host_state import HostState
 from vplacer.solver.vgpu_patterns import vgpu_room, why_no_vgpu
 
@@ -365,24 +365,52 @@ def _combine(
     """
     kept: list[Option] = []
     nearest: Break | None = None
-    for choice in product(*ways):
-        short = _taken_twice(choice, state)
-        for nodes in node_sets if short is None else ():
+    for nodes in node_sets:
+        open_ways, broken = _open_ways(demand, state, nodes, ways)
+        nearest = _nearer(nearest, broken)
+        for choice in product(*open_ways):
+            short = _taken_twice(choice, state)
+            if short is not None:
+                nearest = _nearer(nearest, short)
+                continue
             broken, points = judge_choice(demand, state, nodes, choice)
             if broken is None:
                 kept.append(Option(nodes, tuple(way.use for way in choice), points))
-            elif nearest is None or broken.rank > nearest.rank:
-                nearest = broken
+            nearest = _nearer(nearest, broken)
             kept += _settling(demand, state, nodes, choice, takers, None if broken else points)
             if len(kept) >= MAX_OPTIONS:
                 return OptionList(tuple(kept[:MAX_OPTIONS]), complete=False)
-        if short is not None and nearest is None:
-            nearest = short
     if kept:
         return OptionList(tuple(kept))
     if nearest is None:
         return OptionList((), constraint="devices", evidence="no choice of cards")
     return OptionList((), constraint=nearest.constraint, evidence=nearest.evidence)
+
+
+def _open_ways(
+    demand: Demand, state: HostState, nodes: tuple[int, ...], ways: list[list[Way]]
+) -> tuple[list[list[Way]], Break | None]:
+    """Leave out ways that break a wish whatever the other asks do; no way at all for one = no choice."""
+    found: list[list[Way]] = []
+    for position, mine in enumerate(ways):
+        nearest: Break | None = None
+        passing = []
+        for way in mine:
+            broken = judge_alone(demand, state, nodes, way, position)
+            nearest = _nearer(nearest, broken)
+            if broken is None:
+                passing.append(way)
+        if not passing:
+            return [[]], nearest
+        found.append(passing)
+    return found, None
+
+
+def _nearer(one: Break | None, other: Break | None) -> Break | None:
+    """Return the break that got further; the first of equals."""
+    if one is None or other is None:
+        return one or other
+    return other if other.rank > one.rank else one
 
 
 def _settling(
