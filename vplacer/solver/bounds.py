@@ -5,6 +5,7 @@ from __future__ import annotations
 from vplacer.solver.instance import Instance
 from vplacer.solver.levels import change_cost
 from vplacer.solver.room import blocks_of
+from vplacer.solver.wishes import POINTS
 
 
 def plain_bounds(instance: Instance) -> dict[str, int]:
@@ -26,6 +27,10 @@ def plain_bounds(instance: Instance) -> dict[str, int]:
                 if cls.index in task.options
             ]
             found["moves"] -= min(costs, default=0)
+    wishes = {wish.name: wish.classes for task in instance.tasks for wish in task.wishes}
+    found["locality"] += POINTS * sum(
+        instance.classes[c].count for members in wishes.values() for c in members
+    )
     for task in instance.tasks:
         found["room"] += sum(block.worth for block in blocks_of(task.state))
         if instance.problem.request.options.hosts_goal == "spread":

@@ -21,6 +21,7 @@ from vplacer.solver.kinds import HostKind, build_kinds
 from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
 from vplacer.solver.pricing import Pricer
 from vplacer.solver.rows import Key
+from vplacer.solver.wishes import POINTS
 
 MAX_ROUNDS = 60
 """Pricing rounds a level."""
@@ -199,6 +200,7 @@ def _round(search: _Search, level: str) -> None:
 def _droppable(instance: Instance) -> dict[int, dict[str, int]]:
     """Classes of new VMs that no rule ties to others, and what one dropped VM may cost each level."""
     tied = {index for task in instance.tasks for _, members in task.together for index in members}
+    wishes = {wish.name: wish.classes for task in instance.tasks for wish in task.wishes}
     found: dict[int, dict[str, int]] = {}
     for cls in instance.classes:
         if cls.vm is not None or cls.gang is not None or cls.index in tied:
@@ -206,7 +208,7 @@ def _droppable(instance: Instance) -> dict[int, dict[str, int]]:
         points = [o.points for task in instance.tasks for o in task.options.get(cls.index, ())]
         found[cls.index] = {
             f"placed:{cls.demand.priority}": cls.demand.weight_milli,
-            "locality": max(points, default=0),
+            "locality": max(points, default=0) + POINTS * sum(cls.index in m for m in wishes.values()),
         }
     return found
 

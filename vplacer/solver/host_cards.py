@@ -9,7 +9,7 @@ from itertools import product
 from vplacer.request.demand import BoundBy
 from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_state import ActiveVm, HostState
-from vplacer.solver.options import Option
+from vplacer.solver.options import Option, takes_function
 from vplacer.solver.vgpu_patterns import card_patterns
 
 
@@ -33,7 +33,7 @@ class HostCards:
         self.state = state
         self.cells: dict[int, _Use] = defaultdict(_Use)
         self.functions: dict[int, _Use] = defaultdict(_Use)
-        self.platform: list[Expr] = []
+        self.loose: dict[str, list[Expr]] = {"gpu": [], "nic": []}
         self.vgpus: dict[tuple[int, str], Expr] = {}
         self._static: dict[int, list[Expr]] = defaultdict(list)
         self._labelled: dict[int, list[Expr]] = defaultdict(list)
@@ -53,22 +53,20 @@ class HostCards:
         for use in option.uses:
             if use.resource == "vgpu":
                 self._needed[use.profile or ""].append(use.count * count)
-                self.platform.append(use.count * count)
+                self.loose["gpu"].append(use.count * count)
                 continue
             self._pools.update(use.pools)
             for cell, taken in use.cells:
-                card = self.state.cells[cell].card
-                # A NIC in a device group comes as a virtual function unless it is passed through.
-                function = use.resource == "vf" or (card.kind == "nic" and not card.passthrough)
+                function = takes_function(use, self.state.cells[cell])
                 (self.functions if function else self.cells)[cell].new.append(taken * count)
                 if function:
                     continue
                 if use.bound_by is BoundBy.STATIC:
                     self._static[cell].append(taken * count)
-                elif use.bound_by is BoundBy.LABEL:
+                    continue
+                self.loose[self.state.cells[cell].card.kind].append(taken * count)
+                if use.bound_by is BoundBy.LABEL:
                     self._labelled[cell].append(taken * count)
-            if use.resource != "vf" and use.bound_by is not BoundBy.STATIC:
-                self.platform.append(sum(taken for _, taken in use.cells) * count)
 
     def keep(self, active: ActiveVm, keep: Expr) -> None:
         """Count what a VM holds while it keeps its place."""
@@ -88,6 +86,7 @@ class HostCards:
                     self.cells[cell].kept.append(keep)
             elif known:
                 self._unnamed.append((tuple(known), keep))
+                self.loose[self.state.cells[known[0]].card.kind].append(keep)
 
     def sure(self, cell: int) -> list[Expr]:
         """What surely takes cards of a cell: static backings, and VMs that keep their place."""

@@ -20,8 +20,9 @@ from vplacer.solver.host_room import HostRoom
 from vplacer.solver.host_state import HostState
 from vplacer.solver.levels import change_cost, cpu_only_cost
 from vplacer.solver.options import Option
-from vplacer.solver.room import Block, blocks_of
+from vplacer.solver.room import Block, blocks_of, unnamed
 from vplacer.solver.rows import Key
+from vplacer.solver.wishes import POINTS, HostWish
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class HostTask:
     """All that is needed to encode one host.
 
     ``options``: class index to its options there. ``together``: rule name to its classes.
-    ``stay_points``: locality points of an active VM that stays.
+    ``stay_points``: locality points of an active VM that stays. ``wishes``: preferred rules.
     """
 
     state: HostState
@@ -46,6 +47,7 @@ class HostTask:
     limits: tuple[HostLimit, ...]
     together: tuple[tuple[str, tuple[int, ...]], ...]
     stay_points: dict[int, int]
+    wishes: tuple[HostWish, ...] = ()
 
 
 @dataclass
@@ -193,9 +195,31 @@ class HostEncoder:
             penalty = cpu_only_cost(cls.demand, cls.stay.nodes if cls.stay else (), gpu_nodes, has_gpu)
             if penalty:
                 levels["room"].append(-penalty * keep)
+        levels["locality"] += self._wishes()
         levels["room"] += self._whole_blocks(blocks_of(self.state))
         levels["hosts"].append(self._host_use())
         self.vars.levels = {name: sum(terms) for name, terms in levels.items()}
+
+    def _wishes(self) -> list[Expr]:
+        """Points of the rules that are preferences."""
+        terms: list[Expr] = []
+        for wish in self.task.wishes:
+            present = [
+                var
+                for index in wish.classes
+                for var in (self.vars.seats.get(index), self.vars.as_is.get(index))
+                if var is not None
+            ]
+            if not present or wish.most == 0:
+                continue
+            count = sum(self.classes[index].count for index in wish.classes)
+            kept = self.part.integer(0, count if wish.most is None else wish.most, f"wish_{wish.name}")
+            some = self.part.flag(f"some_{wish.name}") if wish.less else 0
+            if wish.less:
+                self.part.model.add(sum(present) <= count * some)
+            self.part.model.add(kept <= sum(present) - some)
+            terms.append(POINTS * kept)
+        return terms
 
     def _whole_blocks(self, blocks: tuple[Block, ...]) -> list[Expr]:
         """Points of whole blocks; cards somebody else chooses may each break another one."""
@@ -213,7 +237,7 @@ class HostEncoder:
                 if at in block.cells:
                     self.part.model.add(variable == 0).only_enforce_if(whole)
             terms.append(block.worth * whole)
-            if self.cards.platform:
+            if self._loose(block.family):
                 unbroken: Expr = 1
                 sure = [use for cell in block.cells for use in self.cards.sure(cell)]
                 if sure:
@@ -221,11 +245,17 @@ class HostEncoder:
                     self.part.model.add(sum(sure) == 0).only_enforce_if(unbroken)
                 families[block.family].append((whole, unbroken))
         for family, members in sorted(families.items()):
-            left = sum(unbroken for _, unbroken in members) - sum(self.cards.platform)
+            left = sum(unbroken for _, unbroken in members) - sum(self._loose(family))
             most = self.part.integer(0, len(members), f"most_{family}")
             self.part.model.add_max_equality(most, [0, left])
             self.part.model.add(sum(whole for whole, _ in members) <= most)
         return terms
+
+    def _loose(self, family: str) -> list[Expr]:
+        """What may break any block of a family: see `room.Loose`."""
+        held = unnamed(self.state).may_break(family)
+        chosen = self.cards.loose["gpu"] + (self.cards.loose["nic"] if family == "switch" else [])
+        return [*chosen, held] if held else chosen
 
     def _host_use(self) -> Expr:
         """Level "hosts", negative: the host is used, or the square of its VMs."""

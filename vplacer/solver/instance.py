@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vplacer.constraints.labels import portable_labels, scope_of, why_not_portable
 from vplacer.constraints.registry import filters
@@ -19,6 +19,7 @@ from vplacer.solver.levels import Level, levels_for
 from vplacer.solver.options import Option, OptionList, Takers, list_options
 from vplacer.solver.rows import RowSet, gangs, ha, headroom, merge, placement, pools, together
 from vplacer.solver.score import placement_points
+from vplacer.solver.wishes import any_wish, host_wishes, wished_host_points
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
         classes=classes,
         tasks=tuple(tasks),
         rows=rows,
-        levels=levels_for(order, classes, problem.request.options.hosts_goal),
+        levels=levels_for(order, classes, problem.request.options.hosts_goal, any_wish(problem)),
         settled=tuple(today[identity] for identity in sorted(settled_ids)),
         rejections=rejections,
         complete=complete,
@@ -137,7 +138,8 @@ def _options_on(
             listed: OptionList = list_options(cls.demand, state, labels, takers)
             complete = complete and listed.complete
             if listed.options:
-                found[cls.index] = listed.options
+                wished = wished_host_points(problem, cls.demand.id, state.host.moid)
+                found[cls.index] = tuple(replace(o, points=o.points + wished) for o in listed.options)
                 continue
             rejection = no_options(problem, state.host, listed)
         rejections[cls.index, state.host.moid] = rejection
@@ -215,7 +217,8 @@ def _task(
         for active in state.actives
         if (stay := classes[active.class_index].stay) is not None
     }
-    return HostTask(state, options, tuple(limits), pairs, stay_points)
+    wishes = host_wishes(problem, classes, frozenset(here))
+    return HostTask(state, options, tuple(limits), pairs, stay_points, wishes)
 
 
 def _classes_of(classes: tuple[DemandClass, ...], vms: tuple[str, ...]) -> tuple[int, ...]:

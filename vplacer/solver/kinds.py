@@ -73,5 +73,6 @@ def _signature(
         state.standing_count if goal == "spread" else bool(state.standing_count),
         tuple(sorted(task.options.items())),
         task.limits,
+        task.wishes,
         special.get(host.moid, ()),
     )

@@ -29,9 +29,11 @@ class Level:
 
 
 def levels_for(
-    order: tuple[str, ...], classes: tuple[DemandClass, ...], hosts_goal: str
+    order: tuple[str, ...], classes: tuple[DemandClass, ...], hosts_goal: str, wishes: bool = False
 ) -> tuple[Level, ...]:
     """Return the levels in the order asked for; "placed" becomes one level a priority.
+
+    ``wishes``: some rule is a preference.
 
     Raises:
         UsageError: an unknown level name, or "placed" is not first.
@@ -48,7 +50,8 @@ def levels_for(
             for priority in sorted({c.demand.priority for c in classes}, reverse=True):
                 found.append(Level(f"placed:{priority}", f"placed, priority {priority}", "milli-GPU", True))
         elif name == "locality":
-            found.append(Level("locality", "preferred locality", "points", True))
+            title = "preferred locality and rules" if wishes else "preferred locality"
+            found.append(Level("locality", title, "points", True))
         elif name == "moves":
             found.append(Level("moves", "power cycles and moves", "cost", False))
         elif name == "room":

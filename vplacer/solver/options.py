@@ -44,6 +44,14 @@ class AskUse:
     pools: tuple[tuple[int, ...], ...] = ()
 
 
+def takes_function(use: AskUse, cell: Cell) -> bool:
+    """Whether a use of a cell takes a virtual function of it.
+
+    A NIC in a device group comes as one unless it is passed through.
+    """
+    return use.resource == "vf" or (cell.card.kind == "nic" and not cell.card.passthrough)
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One way to sit. ``nodes`` empty = floating. ``points`` count for the locality level.

@@ -6,15 +6,16 @@ left empty), so a column's values are always counted here.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import Counter, defaultdict
 
 from vplacer.request.demand import BoundBy, RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.host_state import ActiveVm, HostState
 from vplacer.solver.levels import change_cost, cpu_only_cost
-from vplacer.solver.room import blocks_of, room_value
+from vplacer.solver.options import takes_function
+from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 
 
 def plan_values(
@@ -38,36 +39,62 @@ def plan_values(
         values[f"placed:{cls.demand.priority}"] += cls.demand.weight_milli
         values["locality"] += task.stay_points.get(index, 0)
         values["room"] -= cpu_only_cost(cls.demand, cls.stay.nodes if cls.stay else (), gpu_nodes, has_gpu)
-    values["room"] += room_value(blocks_of(state), *_cards(task, plan))
+    present = Counter(plan.seats()) + Counter(plan.as_is)
+    values["locality"] += sum(wish.points(sum(present[c] for c in wish.classes)) for wish in task.wishes)
+    cards = _cards(task, plan)
+    loose = Loose(cards.loose["gpu"], cards.loose["nic"])
+    values["room"] += room_value(blocks_of(state), cards.sure, cards.chosen, loose)
     values["hosts"] -= _host_use(task, options, plan)
     return dict(values)
 
 
-def _cards(task: HostTask, plan: HostPlan) -> tuple[Mapping[int, int], Mapping[int, int], int]:
-    """Cards taken per cell for sure, those somebody else chooses, and how many of these there are."""
-    sure: dict[int, int] = defaultdict(int)
-    chosen: dict[int, int] = defaultdict(int)
-    number = 0
+@dataclass
+class _Cards:
+    """Cards taken per cell for sure, those somebody else chooses, and how many lie where nobody knows."""
+
+    sure: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    chosen: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    loose: dict[str, int] = field(default_factory=dict)
+
+
+def _cards(task: HostTask, plan: HostPlan) -> _Cards:
     state = task.state
+    held = unnamed(state)
+    found = _Cards(loose={"gpu": held.gpus, "nic": held.nics})
     for index, option, count in plan.chosen:
         for use in task.options[index][option].uses:
-            static = use.bound_by is BoundBy.STATIC
             if use.resource == "vgpu":
-                number += use.count * count
-            elif use.resource != "vf":
-                for cell, taken in use.cells:
-                    (sure if static else chosen)[cell] += taken * count
-                number += 0 if static else sum(taken for _, taken in use.cells) * count
+                found.loose["gpu"] += use.count * count
+            for cell, taken in use.cells:
+                if takes_function(use, state.cells[cell]):
+                    continue
+                if use.bound_by is BoundBy.STATIC:
+                    found.sure[cell] += taken * count
+                else:
+                    found.chosen[cell] += taken * count
+                    found.loose[state.cells[cell].card.kind] += taken * count
     for cell, _, _ in plan.vgpus:
-        chosen[cell] += 1
+        found.chosen[cell] += 1
     keeping = set(plan.stays) | set(plan.as_is)
-    cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
     for active in state.actives:
         if active.class_index in keeping:
-            for holding in active.holdings:
-                if holding.kind != "vf" and holding.address in cell_of:
-                    sure[cell_of[holding.address]] += 1
-    return sure, chosen, number
+            _keep(active, state, found)
+    return found
+
+
+def _keep(active: ActiveVm, state: HostState, found: _Cards) -> None:
+    """Count what a VM holds that keeps its place."""
+    cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
+    for holding in active.holdings:
+        where = (holding.address,) if holding.address is not None else holding.candidates
+        cells = sorted({cell_of[address] for address in where if address in cell_of})
+        if holding.kind == "vf" or not cells:
+            continue
+        if holding.address is None and not (holding.kind == "vgpu" and holding.group is None):
+            found.loose[state.cells[cells[0]].card.kind] += 1
+            continue
+        for cell in cells:
+            found.sure[cell] += 1
 
 
 def _host_use(task: HostTask, options: RequestOptions, plan: HostPlan) -> int:

@@ -63,8 +63,27 @@ def blocks_of(state: HostState) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """How many cards lie where somebody else decides: chosen by vSphere, or held by VMs nobody names
+    the card of."""
+
+    gpus: int = 0
+    nics: int = 0
+
+    def may_break(self, family: str) -> int:
+        """Return how many blocks of a family they may break, each another one."""
+        return self.gpus + self.nics if family == "switch" else self.gpus
+
+
+def unnamed(state: HostState) -> Loose:
+    """Return the cards that untouchable VMs hold, nobody knows which."""
+    gpus = sum(count for cells, count in state.scarce if cells and state.cells[cells[0]].card.kind == "gpu")
+    return Loose(gpus, sum(count for cells, count in state.scarce if cells) - gpus)
+
+
 def room_value(
-    blocks: tuple[Block, ...], sure: Mapping[int, int], chosen: Mapping[int, int], chosen_cards: int
+    blocks: tuple[Block, ...], sure: Mapping[int, int], chosen: Mapping[int, int], loose: Loose
 ) -> int:
     """Points of the blocks left whole.
 
@@ -72,17 +91,18 @@ def room_value(
         blocks: the host's blocks.
         sure: cards per cell that are taken for sure: by static backings, and by VMs that stay.
         chosen: cards per cell that the platform or a label chooses, at their witness.
-        chosen_cards: how many of those. Each may fall into another block that is not broken for sure.
+        loose: how many cards those are, and those held by VMs nobody names the card of. Each may fall
+            into another block that is not broken for sure.
     """
     families: dict[str, list[Block]] = defaultdict(list)
     for block in blocks:
         if not any(sure.get(cell, 0) for cell in block.cells):
             families[block.family].append(block)
     points = 0
-    for members in families.values():
+    for family, members in families.items():
         whole = sorted(
             block.worth for block in members if not any(chosen.get(cell, 0) for cell in block.cells)
         )
-        most = max(0, len(members) - chosen_cards)
+        most = max(0, len(members) - loose.may_break(family))
         points += sum(whole[max(0, len(whole) - most) :])
     return points

@@ -14,7 +14,8 @@ from vplacer.solver.host_state import build_host_state
 from vplacer.solver.levels import Level as ObjectiveLevel
 from vplacer.solver.levels import change_cost, cpu_only_cost
 from vplacer.solver.nearness import compact_points
-from vplacer.solver.room import blocks_of, room_value
+from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
+from vplacer.solver.wishes import measured, wished_host_points
 from vplacer.topology.levels import Level, NumaRelation
 
 _WORTH = {NumaRelation.SAME_NODE: 2, NumaRelation.SAME_SOCKET: 1}
@@ -30,12 +31,13 @@ def locality_points(state: State, placement: Placement) -> int:
 
     2 a device sure to be on a node of the vCPUs, 1 on their socket; 2 a card of an ask whose wished
     interconnect is sure; 2 a NIC of an ask whose NICs are sure to be near the GPUs; 1 for nodes that are
-    all on one socket, where there are several.
+    all on one socket, where there are several; 2 for a host that a preferred rule wishes.
     """
     demand = state.problem.demand_by_id[placement.demand]
     topology = state.problem.topologies[placement.host]
     nodes = fixed_nodes(topology, placement)
     points = compact_points(topology, placement.nodes)
+    points += wished_host_points(state.problem, demand.id, placement.host)
     for assignment, cards in zip(placement.devices, possible_cards(state, placement), strict=True):
         asks = demand.gpus if assignment.ask == "gpu" else demand.nics
         if assignment.index < len(asks) and asks[assignment.index].policy is Policy.PREFERRED:
@@ -71,6 +73,7 @@ def measure(
             vm = problem.inventory.vm_by_moid.get(demand.vm) if demand.vm is not None else None
             same = vm is not None and vm.host == placement.host
             values["moves"] += change_cost(demand, vm, same, demand.id in today)
+    values["locality"] += measured(state)
     for host in problem.inventory.hosts:
         if host.moid in problem.topologies:
             values["room"] += _room(state, host)
@@ -88,8 +91,8 @@ def _room(state: State, host: Host) -> int:
     topology = problem.topologies[host.moid]
     if not topology.gpus:
         return 0
-    here = _here(state, host)
-    placed = {problem.demand_by_id[p.demand].vm for p in here}
+    new = [placement for placement in _here(state, host) if not placement.stays]
+    placed = {problem.demand_by_id[placement.demand].vm for placement in new}
     standing = tuple(
         vm
         for vm in problem.inventory.vms_by_host.get(host.moid, ())
@@ -99,16 +102,24 @@ def _room(state: State, host: Host) -> int:
     cell_of: dict[PciAddress, int] = {a: cell.index for cell in built.cells for a in cell.addresses}
     sure: dict[int, int] = defaultdict(int)
     chosen: dict[int, int] = defaultdict(int)
-    gpu_nodes = frozenset(gpu.node for gpu in topology.gpus if gpu.node is not None)
-    penalty = 0
-    for placement in here:
+    loose = {"gpu": unnamed(built).gpus, "nic": unnamed(built).nics}
+    for placement in new:
         demand = problem.demand_by_id[placement.demand]
-        penalty += cpu_only_cost(demand, placement.nodes, gpu_nodes, True)
         for assignment in placement.devices:
-            if assignment.address in cell_of and not _is_function(demand, assignment.ask, assignment.index):
-                settled = placement.stays or assignment.bound_by is BoundBy.STATIC
-                (sure if settled else chosen)[cell_of[assignment.address]] += 1
-    return room_value(blocks_of(built), sure, chosen, sum(chosen.values())) - penalty
+            cell = cell_of.get(assignment.address)
+            if cell is None or _is_function(demand, assignment.ask, assignment.index):
+                continue
+            if assignment.bound_by is BoundBy.STATIC:
+                sure[cell] += 1
+            else:
+                chosen[cell] += 1
+                loose[built.cells[cell].card.kind] += 1
+    gpu_nodes = frozenset(gpu.node for gpu in topology.gpus if gpu.node is not None)
+    penalty = sum(
+        cpu_only_cost(problem.demand_by_id[placement.demand], placement.nodes, gpu_nodes, True)
+        for placement in _here(state, host)
+    )
+    return room_value(blocks_of(built), sure, chosen, Loose(loose["gpu"], loose["nic"])) - penalty
 
 
 def _moved_away(state: State, moid: str) -> bool:
