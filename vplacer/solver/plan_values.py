@@ -7,6 +7,7 @@ left empty), so a column's values are always counted here.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 
 from vplacer.request.demand import BoundBy, RequestOptions
 from vplacer.solver.classes import DemandClass
