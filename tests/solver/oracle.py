@@ -15,8 +15,9 @@ from vplacer.solver.score import measure
 
 # What a placement breaks by itself, wherever the other VMs go.
 _ALONE = frozenset({"affinity-mode", "vnuma", "devices", "label-portable", "gpu-model", "nic-kind"})
-# What a placement may break by itself and not beside others; the rest counts where no VM goes away.
-_ONLY_WHOLE = frozenset({"placed", "gang", "together"})
+# What a placement may break by itself and not beside others, who may leave it no choice of cards; the
+# rest counts where no VM goes away.
+_ONLY_WHOLE = frozenset({"placed", "gang", "together", "not-steerable", "interconnect", "nic-near-gpu"})
 
 
 def best(problem: Problem, levels: tuple[Level, ...]) -> tuple[dict[str, int], int]:

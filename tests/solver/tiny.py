@@ -18,6 +18,7 @@ from vplacer.request.demand import (
     Gang,
     GpuAsk,
     NicAsk,
+    OnHosts,
     Policy,
     RequestOptions,
     ResolvedRequest,
@@ -193,12 +194,17 @@ def problems(draw: st.DrawFn) -> Problem:
     rules = Rules()
     if number > 1:
         sort = draw(st.sampled_from(["none", "none", "apart", "together", "gang"]))
+        required = draw(st.booleans())
         if sort == "apart":
-            rules = Rules(apart=(Apart("apart", ids),))
+            rules = Rules(apart=(Apart("apart", ids, required=required),))
         elif sort == "together":
-            rules = Rules(together=(Together("together", ids),))
+            rules = Rules(together=(Together("together", ids, required=required),))
         elif sort == "gang":
             rules = Rules(gangs=(Gang("gang", ids),))
+    if draw(st.integers(0, 3)) == 0:
+        hosts = (draw(st.sampled_from(site.inventory.hosts)).moid,)
+        wish = OnHosts("wish", ids, hosts, draw(st.booleans()), required=False)
+        rules = replace(rules, on_hosts=(wish,))
     options = RequestOptions(
         partial=True,
         hosts_goal=draw(st.sampled_from(["fewest", "spread"])),
