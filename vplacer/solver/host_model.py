@@ -246,9 +246,10 @@ class HostEncoder:
                 families[block.family].append((whole, unbroken))
         for family, members in sorted(families.items()):
             left = sum(unbroken for _, unbroken in members) - sum(self._loose(family))
-            most = self.part.integer(0, len(members), f"most_{family}")
-            self.part.model.add_max_equality(most, [0, left])
-            self.part.model.add(sum(whole for whole, _ in members) <= most)
+            some = self.part.flag(f"some_{family}")
+            for whole, _ in members:
+                self.part.model.add_implication(whole, some)
+            self.part.model.add(sum(whole for whole, _ in members) <= left).only_enforce_if(some)
         return terms
 
     def _loose(self, family: str) -> list[Expr]:
