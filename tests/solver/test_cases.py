@@ -38,6 +38,7 @@ from vplacer.jobs.source import Reading, SourceOptions
 from vplacer.plan.model import Plan, VmPlan
 from vplacer.report.plan_text import plan_text
 from vplacer.request.load import parse_request
+from vplacer.solver import solve as solve_module
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import DemandReasons, Solution, SolveOptions
 from vplacer.topology.build import build_topologies
@@ -161,6 +162,18 @@ def test_case(case: dict[str, Any]) -> None:
     assert found.solution.status.value == wanted.pop("status"), plan_text(found.plan, verbosity=2)
     for key, value in wanted.items():
         _CHECKS[key](found, value)
+
+
+@pytest.mark.parametrize("case", list(_each_case()))
+def test_column_generation_finds_as_much(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What large sites are solved with gives the same values here, and claims no bound that is too good."""
+    exact = _run(case).solution
+    monkeypatch.setattr(solve_module, "EXACT_SIZE", -1)
+    found = _run(case).solution
+    for best, level in zip(exact.levels, found.levels, strict=True):
+        assert level.value == best.value, level.id
+        if level.bound is not None:
+            assert (level.bound >= best.value) if level.maximise else (level.bound <= best.value), level.id
 
 
 def _check_readable(found: Outcome) -> None:
