@@ -17,7 +17,8 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.instance import Instance, Rejection, no_options
-from vplacer.solver.options import Option, list_options
+from vplacer.solver.option import Option
+from vplacer.solver.options import list_options
 from vplacer.solver.residual import Shortage, residual_state, seat
 
 _SUMS = ("pool-memory", "ha-admission", "headroom")

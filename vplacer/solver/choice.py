@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, Demand, Policy
@@ -18,12 +17,10 @@ from vplacer.solver.nearness import (
     numa_points,
     numa_satisfied,
 )
+from vplacer.solver.option import AskUse, Way
 from vplacer.topology.levels import Level
 
-if TYPE_CHECKING:
-    from vplacer.solver.options import AskUse, Way
-
-_Pooled = tuple["AskUse", CellPool]
+_Pooled = tuple[AskUse, CellPool]
 
 _JOINED = {
     Level.NVLINK: "joined by NVLink",

@@ -11,7 +11,7 @@ from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask, HostVars
 from vplacer.solver.host_plan import HostPlan
-from vplacer.solver.options import Option
+from vplacer.solver.option import Option
 from vplacer.solver.plan_values import plan_values
 from vplacer.solver.rows import Key
 

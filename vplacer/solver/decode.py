@@ -12,7 +12,7 @@ from vplacer.request.demand import BoundBy
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
-from vplacer.solver.options import AskUse, Option
+from vplacer.solver.option import AskUse, Option
 
 
 def decode(

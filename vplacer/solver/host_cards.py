@@ -9,7 +9,7 @@ from itertools import product
 from vplacer.request.demand import BoundBy
 from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_state import ActiveVm, HostState
-from vplacer.solver.options import Option, takes_function
+from vplacer.solver.option import Option, takes_function
 from vplacer.solver.vgpu_patterns import card_patterns
 
 

@@ -19,7 +19,7 @@ from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_room import HostRoom
 from vplacer.solver.host_state import HostState
 from vplacer.solver.levels import change_cost, cpu_only_cost
-from vplacer.solver.options import Option
+from vplacer.solver.option import Option
 from vplacer.solver.room import Block, blocks_of, unnamed
 from vplacer.solver.rows import Key
 from vplacer.solver.wishes import POINTS, HostWish

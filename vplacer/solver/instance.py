@@ -16,7 +16,8 @@ from vplacer.solver.classes import DemandClass, build_classes
 from vplacer.solver.host_model import HostLimit, HostTask
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.levels import Level, levels_for
-from vplacer.solver.options import Option, OptionList, Takers, list_options
+from vplacer.solver.option import Option, OptionList, Takers
+from vplacer.solver.options import list_options
 from vplacer.solver.rows import RowSet, gangs, ha, headroom, merge, placement, pools, together
 from vplacer.solver.score import placement_points
 from vplacer.solver.wishes import any_wish, host_wishes, wished_host_points

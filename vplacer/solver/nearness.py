@@ -7,17 +7,14 @@ chooses exactly; a label leaves any of its cards; without either the platform ta
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from vplacer.constraints.locality import card_relation
 from vplacer.request.demand import BoundBy, GpuAsk, Policy
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
+from vplacer.solver.option import AskUse
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation
-
-if TYPE_CHECKING:
-    from vplacer.solver.options import AskUse
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import ActiveVm, HostState
 from vplacer.solver.levels import change_cost, cpu_only_cost
-from vplacer.solver.options import takes_function
+from vplacer.solver.option import takes_function
 from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 
 

@@ -14,7 +14,7 @@ from vplacer.solver.cells import build_cells
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, as_items, bound_per_node
 from vplacer.solver.instance import Instance
-from vplacer.solver.options import Option
+from vplacer.solver.option import Option
 from vplacer.solver.vgpu_patterns import all_vgpus_fit
 
 
