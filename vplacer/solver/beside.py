@@ -150,7 +150,7 @@ class Beside:
             others = [vm for vm in rule.vms if vm != demand.id]
             elsewhere = [vm for vm in others if self._where.get(vm, moid) != moid]
             if elsewhere:
-                return Rejection("together", f"rule '{rule.name}': not the host of {self._names(elsewhere)}")
+                return Rejection("together", f"rule '{rule.name}': {self._names(elsewhere)} on another host")
             if any(vm not in self._where for vm in others):
                 told = f"rule '{rule.name}': no host takes all of {self._names(rule.vms)}"
                 return Rejection("together", told)

@@ -122,7 +122,9 @@ def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: Host
         return None, 2 * ask.count if joined and wished else 0
     words = _JOINED[ask.interconnect]
     if not pool.sure and ask_interconnect(ask, use, _chosen(use), state):
-        return Break(step, "not-steerable", f"{_chooser(use, state)}, and not any {ask.count} are {words}"), 0
+        return Break(
+            step, "not-steerable", f"{_chooser(use, state)}, and not every {ask.count} are {words}"
+        ), 0
     if _unknown_pair(use, ask.interconnect, state):
         told = f"no {ask.count} free GPUs are known to be {words}: an overlay can tell what is not known"
         return Break(step, "interconnect", told, unknown=True), 0

@@ -183,7 +183,7 @@ def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None
         elsewhere = [vm.name for vm in anchors if vm.host != host.moid]
         if elsewhere:
             names = ", ".join(elsewhere)
-            return Rejection("together", f"rule '{rule.name}': not the host of {names}")
+            return Rejection("together", f"rule '{rule.name}': {names} on another host")
     return None
 
 

@@ -78,9 +78,8 @@ def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | Opti
         return OptionList(
             (),
             constraint="vnuma",
-            evidence=f"needs {parts} pNUMA nodes of at most "
-            f"{max(node.core_count for node in state.host.numa_nodes)} cores; "
-            f"the host has {len(state.node_ids)}",
+            evidence=f"its {demand.cpus} vCPUs make {parts} equal vNUMA nodes that each fit a pNUMA node, "
+            f"and the host has {len(state.node_ids)}",
         )
     threads = threads_per_core(state.host) if demand.prefer_ht else 1
     with_cores = [
@@ -89,7 +88,9 @@ def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | Opti
         if node.core_count > 0 and node.core_count * threads >= demand.cpus // parts
     ]
     if len(with_cores) < parts:
-        evidence = f"{demand.cpus // parts} vCPUs a node are more than {parts} of its nodes have cores"
+        what = "threads" if demand.prefer_ht else "cores"
+        most = max(node.core_count for node in state.host.numa_nodes) * threads
+        evidence = f"{demand.cpus // parts} vCPUs a vNUMA node, a pNUMA node has {most} {what} at most"
         return OptionList((), constraint="vnuma", evidence=evidence)
     return [tuple(nodes) for nodes in combinations(with_cores, parts)]
 

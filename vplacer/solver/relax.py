@@ -60,7 +60,7 @@ def _with_nic(demand: Demand, index: int, ask: NicAsk) -> Demand:
 def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
     found = []
     noun = "vGPU" if ask.profile is not None else "device group" if ask.group is not None else "GPU"
-    which = f" {index + 1}" if len(demand.gpus) > 1 else ""
+    which = f" (gpus[{index}])" if len(demand.gpus) > 1 else ""
     softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
     for step, policy in enumerate(softer.get(ask.policy, ())):
         changed = _with_gpu(demand, index, replace(ask, policy=policy))
@@ -84,7 +84,7 @@ def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
 
 def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
     found = []
-    which = f" {index + 1}" if len(demand.nics) > 1 else ""
+    which = f" (nics[{index}])" if len(demand.nics) > 1 else ""
     softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
     for step, policy in enumerate(softer.get(ask.policy, ())):
         changed = _with_nic(demand, index, replace(ask, policy=policy))

@@ -47,8 +47,12 @@ def why_no_vgpu(state: HostState, profile: str, have: int, count: int) -> str:
         taken = sum(item.framebuffer_mib for item in shapes if item is not None)
         free = max(0, (cell.card.framebuffer_mib or 0) - taken) // 1024
         names = ", ".join(f"{number} x {name}" for name, number in sorted(Counter(profiles).items()))
-        why = "one size a card" if cell.card.mode is GpuMode.SAME_SIZE else "not surely in one place"
-        cards.append(f"{cell.addresses[0].short} holds {names}; {free} GiB free, {why}")
+        why = ""
+        if free * 1024 >= shape.framebuffer_mib:
+            same_size = cell.card.mode is GpuMode.SAME_SIZE
+            other_size = any(item is None or item.framebuffer_mib != shape.framebuffer_mib for item in shapes)
+            why = (", one size a card" if other_size else "") if same_size else ", not surely in one place"
+        cards.append(f"{cell.addresses[0].short} holds {names}; {free} GiB free{why}")
     told = f"room for {have} vGPUs of {profile}, {count} needed"
     return f"{told} ({'; '.join(cards[:2])})" if cards else told
 

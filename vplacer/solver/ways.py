@@ -105,7 +105,8 @@ def _card_ways(
         evidence = shortage_text(count, have, noun)
         free = state.sure_size(cell.index for cell in matching)
         if bound_by is BoundBy.STATIC and free >= count:
-            evidence += f": {free} are free, but which ones vCenter does not tell, and pin must name them"
+            some = f"{free} of {sum(cell.size for cell in matching)} matching cards"
+            evidence = f"{some} free, but which ones vCenter does not tell, and pin must name them"
         return OptionList((), constraint=f"{kind}-count", evidence=evidence)
     sizes = {cell.index: cell.size for cell in cells}
     return [

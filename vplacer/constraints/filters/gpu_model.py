@@ -134,7 +134,7 @@ def _relax_ask(problem: Problem, demand: Demand, host: Host, index: int, ask: Gp
     if ask.label is not None and len(usable) >= ask.count:
         return Relaxation(f"drop label '{ask.label}'", OTHER_BINDING, demand.id, f"gpus[{index}].label", "")
     if 0 < len(usable) < ask.count:
-        text = f"ask for {len(usable)} GPUs instead of {ask.count}"
+        text = f"ask for {_number(len(usable), 'GPUs')} instead of {ask.count}"
         return Relaxation(text, LESS_DEVICES, demand.id, f"gpus[{index}].count", str(len(usable)))
     return None
 

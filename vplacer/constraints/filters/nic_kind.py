@@ -64,7 +64,7 @@ def relax(problem: Problem, demand: Demand, host: Host) -> Relaxation | None:
             )
         have = _capacity(nics, ask)
         if have > 0:
-            text = f"ask for {have} NICs instead of {ask.count}"
+            text = f"ask for {have} {'NIC' if have == 1 else 'NICs'} instead of {ask.count}"
             return Relaxation(text, LESS_DEVICES, demand.id, f"nics[{index}].count", str(have))
     return None
 
