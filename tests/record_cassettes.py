@@ -1,6 +1,6 @@
 """Records the example cassettes again, with the account that the search for leaks knows.
 
-    python -m tests.record_cassettes
+python -m tests.record_cassettes
 """
 
 from __future__ import annotations
