@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, Demand, Policy
@@ -60,13 +61,15 @@ class Break:
 
 _Judged = tuple[Break | None, int]
 
+NOTHING_NARROWED: Mapping[int, CellPool] = MappingProxyType({})
+
 
 def judge_choice(
     demand: Demand,
     state: HostState,
     nodes: tuple[int, ...],
     choice: Sequence[Way],
-    settled: Collection[int] = (),
+    narrowed: Mapping[int, CellPool] = NOTHING_NARROWED,
 ) -> tuple[Break | None, int]:
     """Return what a choice breaks, or None, and its locality points.
 
@@ -75,12 +78,10 @@ def judge_choice(
         state: the host.
         nodes: pNUMA nodes its vCPUs and memory are bound to; empty = they float.
         choice: a way to serve each ask.
-        settled: positions in the choice whose cards are taken for sure, because all others they
-            might be are gone.
+        narrowed: by position in the choice, the cells its cards can only come from because all others
+            are gone.
     """
-    uses = [
-        (way.use, _chosen(way.use) if at in settled else pool_of(way, state)) for at, way in enumerate(choice)
-    ]
+    uses = [(way.use, narrowed.get(at) or pool_of(way, state)) for at, way in enumerate(choice)]
     points = compact_points(state.topology, nodes)
     step = 0
     for use, pool in uses:
@@ -105,7 +106,7 @@ def judge_alone(
     """
     if not way.use.cells:
         return None
-    pool, step = _chosen(way.use), 3 * position
+    pool, step = chosen_pool(way.use), 3 * position
     broken, _ = _judge_interconnect(demand, way.use, pool, state, step)
     if broken is None:
         broken, _ = _judge_numa(demand, way.use, pool, nodes, state, step + 1)
@@ -121,7 +122,7 @@ def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: Host
         wished = not ask.interconnect_required and ask.interconnect is not Level.ANY and ask.count > 1
         return None, 2 * ask.count if joined and wished else 0
     words = _JOINED[ask.interconnect]
-    if not pool.sure and ask_interconnect(ask, use, _chosen(use), state):
+    if not pool.sure and ask_interconnect(ask, use, chosen_pool(use), state):
         return Break(
             step, "not-steerable", f"{_chooser(use, state)}, and not every {ask.count} are {words}"
         ), 0
@@ -150,7 +151,7 @@ def _judge_numa(
     if not nodes and sum(node.core_count > 0 for node in state.host.numa_nodes) != 1:
         floats = f"affinity {demand.mode.value} lets its vCPUs and memory float between NUMA nodes"
         return Break(step, "not-steerable", f"{floats}, so that no card is near them for sure"), 0
-    if use.cells and not numa_satisfied(ask.policy, _chosen(use), nodes, state):
+    if use.cells and not numa_satisfied(ask.policy, chosen_pool(use), nodes, state):
         lost = [a.short for i, _ in use.cells for a in state.cells[i].addresses if not _has_node(a, state)]
         if lost:
             told = (
@@ -192,9 +193,9 @@ def _judge_near_gpu(
     if not ask.at_required or near:
         return None, 2 * ask.count if near and not ask.at_required else 0
     words = _NEAR_GPU[ask.at]
-    named = [(gpu, _chosen(gpu)) for gpu, _ in gpus]
+    named = [(gpu, chosen_pool(gpu)) for gpu, _ in gpus]
     sure = pool.sure and all(gpu_pool.sure for _, gpu_pool in gpus)
-    if not sure and nics_near(ask.at, use, _chosen(use), named, state):
+    if not sure and nics_near(ask.at, use, chosen_pool(use), named, state):
         loose = use if not pool.sure else next(gpu for gpu, gpu_pool in gpus if not gpu_pool.sure)
         told = f"{_chooser(loose, state)}, and not for every choice is the NIC {words}"
         return Break(step, "not-steerable", told), 0
@@ -202,8 +203,8 @@ def _judge_near_gpu(
     return Break(step, "nic-near-gpu", f"no {_what(demand, use)} {words}{evenly}"), 0
 
 
-def _chosen(use: AskUse) -> CellPool:
-    """The cards counted in the option, as if they were sure."""
+def chosen_pool(use: AskUse) -> CellPool:
+    """Return the cards counted in the option, as if they were sure."""
     return CellPool(tuple(index for index, _ in use.cells), sure=True)
 
 

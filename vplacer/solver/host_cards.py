@@ -37,7 +37,7 @@ class HostCards:
         self.vgpus: dict[tuple[int, str], Expr] = {}
         self._static: dict[int, list[Expr]] = defaultdict(list)
         self._labelled: dict[int, list[Expr]] = defaultdict(list)
-        self._settling: list[tuple[Option, Expr]] = []
+        self._settling: list[tuple[Option, Expr, int]] = []
         self._needed: dict[str, list[Expr]] = defaultdict(list)
         self._pinned: dict[tuple[int, str], list[Expr]] = defaultdict(list)
         self._unnamed: list[tuple[tuple[int, ...], Expr]] = []
@@ -45,10 +45,10 @@ class HostCards:
         self._takers: list[tuple[set[int], Expr]] = []
         self._cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
 
-    def take(self, option: Option, count: Expr) -> None:
-        """Count what an option takes."""
+    def take(self, option: Option, count: Expr, most: int) -> None:
+        """Count what an option takes, ``most`` times at most."""
         if option.settles:
-            self._settling.append((option, count))
+            self._settling.append((option, count, most))
         self._takers.append(({cell for use in option.uses for cell, _ in use.cells}, count))
         for use in option.uses:
             if use.resource == "vgpu":
@@ -149,7 +149,7 @@ class HostCards:
         A card is out of the choice if it is taken for sure, or carries a label of which label-bound
         devices take every card that is left (as the judge counts it).
         """
-        for number, (option, taken) in enumerate(self._settling):
+        for number, (option, taken, most) in enumerate(self._settling):
             for cell in option.settles:
                 own = sum(
                     n for use in option.uses for at, n in use.cells if at == cell and use.resource != "vf"
@@ -162,10 +162,10 @@ class HostCards:
                 self.part.model.add(sum(sure, start=0 * full) >= left * full)
                 label = self.state.cells[cell].card.label
                 gone = self._label_gone(f"gone{number}_{cell}", label) if label is not None and not own else 0
-                self.part.model.add(taken <= full + gone)
+                self.part.model.add(taken <= most * full + most * gone)
             for cells, keep in self._unnamed:
                 if set(cells).intersection(option.settles):
-                    self.part.model.add(taken + keep <= 1)
+                    self.part.model.add(taken <= most * (1 - keep))
 
     def _label_gone(self, name: str, label: str) -> Expr:
         """1 only if label-bound devices and sure takers have every card of a label."""

@@ -114,12 +114,12 @@ class HostEncoder:
                 consumer = consumer_of_demand(cls.demand, option.nodes, self.state.host, self.request_options)
                 if consumer is not None:
                     self.room.consume(consumer, count, most)
-                self.cards.take(option, count)
+                self.cards.take(option, count, most)
             self.vars.chosen[index] = listed
 
     def _most(self, cls: DemandClass, option: Option) -> int:
         # What counts on there being no other card to choose can be said of one VM only.
-        most = 1 if option.settles else cls.count
+        most = 1 if option.alone else cls.count
         for use in option.uses:
             for cell, count in use.cells:
                 have = self.state.cells[cell]

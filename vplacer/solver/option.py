@@ -42,13 +42,15 @@ class Option:
     """One way to sit. ``nodes`` empty = floating. ``points`` count for the locality level.
 
     ``settles``: cells of which nothing may be left open beside what the option takes, since what it
-    promises holds only if nobody can choose another card of them.
+    promises holds only if nobody can choose another card of them. ``alone``: for one VM only, which
+    counts on getting exactly its cards.
     """
 
     nodes: tuple[int, ...]
     uses: tuple[AskUse, ...]
     points: int
     settles: tuple[int, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 from vplacer.constraints.supply import demand_parts, threads_per_core
-from vplacer.request.demand import AffinityMode, BoundBy, Demand
-from vplacer.solver.choice import Break, judge_alone, judge_choice, pool_of
+from vplacer.request.demand import AffinityMode, Demand
+from vplacer.solver.choice import Break, judge_alone, judge_choice
 from vplacer.solver.host_state import HostState
+from vplacer.solver.narrowed import narrowed_options
 from vplacer.solver.option import NOBODY, Option, OptionList, Takers, Way
 from vplacer.solver.ways import gpu_ways, nic_ways, shortage_text
 
@@ -120,7 +121,7 @@ def _combine(
             if broken is None:
                 kept.append(Option(nodes, tuple(way.use for way in choice), points))
             nearest = _nearer(nearest, broken)
-            kept += _settling(demand, state, nodes, choice, takers, None if broken else points)
+            kept += narrowed_options(demand, state, nodes, choice, takers, None if broken else points)
             if len(kept) >= MAX_OPTIONS:
                 return OptionList(tuple(kept[:MAX_OPTIONS]), complete=False)
     if kept:
@@ -154,36 +155,6 @@ def _nearer(one: Break | None, other: Break | None) -> Break | None:
     if one is None or other is None:
         return one or other
     return other if other.rank > one.rank else one
-
-
-def _settling(
-    demand: Demand,
-    state: HostState,
-    nodes: tuple[int, ...],
-    choice: Sequence[Way],
-    takers: Takers,
-    points: int | None,
-) -> list[Option]:
-    """Options that promise more (``points``; None = break a wish) if no other card can be chosen."""
-    loose = {
-        at: pool.cells
-        for at, way in enumerate(choice)
-        if way.use.resource in ("card", "group")
-        and not (pool := pool_of(way, state)).sure
-        and (takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM))
-        and not any(set(group).intersection(pool.cells) for group, _ in state.scarce)
-    }
-    found: list[Option] = []
-    reached: list[tuple[set[int], int]] = [] if points is None else [(set(), points)]
-    for number in range(1, len(loose) + 1):
-        for settled in combinations(sorted(loose), number):
-            broken, gained = judge_choice(demand, state, nodes, choice, settled)
-            most = max((got for less, got in reached if less <= set(settled)), default=None)
-            if broken is None and (most is None or gained > most):
-                cells = sorted({cell for at in settled for cell in loose[at]})
-                found.append(Option(nodes, tuple(way.use for way in choice), gained, tuple(cells)))
-                reached.append((set(settled), gained))
-    return found
 
 
 def _taken_twice(choice: Sequence[Way], state: HostState) -> Break | None:

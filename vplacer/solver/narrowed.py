@@ -1,0 +1,113 @@
+"""Options whose promise holds because others leave vSphere no worse card to choose.
+
+Static backings and VMs that stay take cards out of vSphere's choice; label-bound devices that take all
+of a label do so for devices without one. What is left may all be near, or be exactly what is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from vplacer.request.demand import BoundBy, Demand
+from vplacer.solver.choice import chosen_pool, judge_choice, pool_of
+from vplacer.solver.host_state import HostState
+from vplacer.solver.nearness import CellPool
+from vplacer.solver.option import Option, Takers, Way
+from vplacer.topology.levels import Level
+
+
+def narrowed_options(
+    demand: Demand,
+    state: HostState,
+    nodes: tuple[int, ...],
+    choice: Sequence[Way],
+    takers: Takers,
+    points: int | None,
+) -> list[Option]:
+    """List the options of a choice that promise more than it does by itself, each for what it needs.
+
+    Args:
+        demand: the demand.
+        state: the host.
+        nodes: nodes of its CPU and memory.
+        choice: a way to serve each ask.
+        takers: who may take cards out of the choice.
+        points: locality points of the choice by itself; None = it breaks a wish.
+    """
+    pools = [_pools(way, state, takers) for way in choice]
+    if all(len(found) == 1 for found in pools):
+        return []
+    wide = [pool_of(way, state) for way in choice]
+    uses = tuple(way.use for way in choice)
+    reached: list[Option] = [] if points is None else [Option(nodes, uses, points)]
+    found: list[Option] = []
+    candidates = []
+    for picked in product(*pools):
+        narrowed = {at: pool for at, pool in enumerate(picked) if pool is not None}
+        if narrowed:
+            gone = {
+                cell
+                for at, pool in narrowed.items()
+                for cell in wide[at].cells
+                if pool.sure or cell not in pool.cells
+            }
+            candidates.append(
+                (len(gone), tuple(sorted(gone)), any(p.sure for p in narrowed.values()), narrowed)
+            )
+    for _, gone_cells, alone, narrowed in sorted(candidates, key=lambda item: item[:3]):
+        broken, gained = judge_choice(demand, state, nodes, choice, narrowed)
+        option = Option(nodes, uses, gained, gone_cells, alone)
+        if broken is None and not any(_as_good(other, option) for other in reached):
+            found.append(option)
+            reached.append(option)
+    return found
+
+
+def _as_good(one: Option, other: Option) -> bool:
+    """Whether an option promises no less than another and needs no more."""
+    return (
+        one.points >= other.points
+        and set(one.settles) <= set(other.settles)
+        and (other.alone or not one.alone)
+    )
+
+
+def _pools(way: Way, state: HostState, takers: Takers) -> list[CellPool | None]:
+    """To which cells the choice of a way may be narrowed; None = not at all."""
+    pool = pool_of(way, state)
+    may = takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM)
+    unnamed = any(set(group).intersection(pool.cells) for group, _ in state.scarce)
+    if way.use.resource not in ("card", "group") or pool.sure or not may or unnamed:
+        return [None]
+    chosen = chosen_pool(way.use)
+    found: list[CellPool | None] = [None, chosen]
+    if way.use.resource == "card":
+        seen = {frozenset(pool.cells)}
+        for near in _nearnesses(chosen, state):
+            cells = tuple(cell for cell in pool.cells if near(cell))
+            if frozenset(cells) not in seen and set(chosen.cells) <= set(cells):
+                seen.add(frozenset(cells))
+                found.append(CellPool(cells, sure=False))
+    return found
+
+
+def _nearnesses(chosen: CellPool, state: HostState) -> list[Callable[[int], bool]]:
+    """Ways in which other cells are as good as those chosen: one switch, NVLink group, node or socket."""
+
+    def place(cell: int, of: str) -> object:
+        device = state.topology.device(state.cells[cell].addresses[0])
+        return getattr(device, of) if device is not None else None
+
+    def shares(of: str) -> Callable[[int], bool]:
+        places = {place(cell, of) for cell in chosen.cells} - {None}
+        return lambda cell: place(cell, of) in places
+
+    def joined(cell: int) -> bool:
+        mine = state.cells[cell].addresses[0]
+        return cell in chosen.cells or all(
+            state.topology.relation(mine, state.cells[other].addresses[0]).satisfies(Level.NVLINK)
+            for other in chosen.cells
+        )
+
+    return [shares("switch"), joined, shares("node"), shares("package")]
