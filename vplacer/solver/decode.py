@@ -13,6 +13,7 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.option import AskUse, Option
+from vplacer.solver.reseat import static_cards
 
 
 def decode(
@@ -25,7 +26,7 @@ def decode(
     dealt = {cls.index: iter(cls.members) for cls in classes}
     placements: list[Placement] = []
     for task, plan in answers:
-        deck = _Deck(task, plan)
+        deck = _Deck(task, plan, classes)
         for index in plan.stays:
             stay = classes[index].stay
             if stay is None:
@@ -53,7 +54,7 @@ def _placement(member: str, option: Option, task: HostTask, deck: _Deck, cls: De
 class _Deck:
     """The free cards of one host, handed out one by one."""
 
-    def __init__(self, task: HostTask, plan: HostPlan) -> None:
+    def __init__(self, task: HostTask, plan: HostPlan, classes: tuple[DemandClass, ...]) -> None:
         self.state = task.state
         self.free: dict[int, list[PciAddress]] = {
             cell.index: list(cell.addresses) for cell in self.state.cells
@@ -80,7 +81,17 @@ class _Deck:
                         self._remove_vgpu(holding.profile, card)
                     elif holding.address is not None:
                         self._remove(card)
-        self.kept = {a for index in keeping for a in self.holdings.get(index, ())}
+        self.reserved = self._reserved(plan, task, classes)
+
+    def _reserved(self, plan: HostPlan, task: HostTask, classes: tuple[DemandClass, ...]) -> set[PciAddress]:
+        """Cards that the VMs they are bound to take again: others are dealt them last."""
+        found: set[PciAddress] = set()
+        for index, number, _ in plan.chosen:
+            own = self.own(classes[index])
+            for use in task.options[index][number].uses if own else ():
+                for cell, _ in use.cells:
+                    found |= own.intersection(self.state.cells[cell].addresses)
+        return found
 
     def _remove(self, address: PciAddress) -> None:
         for cards in self.free.values():
@@ -94,7 +105,9 @@ class _Deck:
 
     def own(self, cls: DemandClass) -> set[PciAddress]:
         """Cards the VM holds today on this host: it keeps them where they serve."""
-        return self.holdings.get(cls.index, set())
+        if cls.home != self.state.host.moid:
+            return set()
+        return self.holdings.get(cls.index, set()) | static_cards(cls.vm)
 
     def take(self, use: AskUse, mine: set[PciAddress]) -> list[DeviceAssignment]:
         """Hand out the cards of one ask."""
@@ -125,7 +138,7 @@ class _Deck:
         cards = self.free[cell]
         if not cards:
             raise InternalError("more cards were counted than the host has", obj=self.state.host.name)
-        chosen = next((card for card in cards if card in mine), cards[0])
+        chosen = min(cards, key=lambda card: (card not in mine, card in self.reserved, card))
         cards.remove(chosen)
         return chosen
 

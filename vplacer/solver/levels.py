@@ -14,8 +14,9 @@ POWER_CYCLE = 10
 COLD_MOVE = 12
 LIVE_MOVE = 3
 OFF_MOVE = 1
+RESEAT = 1
 """Costs of level 3: a running VM power-cycled where it is, power-cycled and moved, moved while it
-runs; a powered-off VM moved."""
+runs; a powered-off VM moved; a VM power-cycled where it is that gets other nodes or cards than it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,22 @@ def levels_for(
     return tuple(found)
 
 
-def change_cost(demand: Demand, vm: Vm | None, same_host: bool, meets_today: bool) -> int:
-    """Return what placing a demand costs at level 3, unless it stays as it is."""
+def change_cost(
+    demand: Demand, vm: Vm | None, same_host: bool, meets_today: bool, other_seat: bool = False
+) -> int:
+    """Return what placing a demand costs at level 3, unless it stays as it is.
+
+    ``other_seat``: the VM would not keep its nodes and cards (`reseat.reseated`); told of its own host only.
+    """
     if vm is None:
         return 0
     if not vm.is_on:
         return 0 if same_host else OFF_MOVE
     if meets_today and not same_host and not holds_devices(vm) and not demand.has_devices:
         return LIVE_MOVE
-    return POWER_CYCLE if same_host else COLD_MOVE
+    if not same_host:
+        return COLD_MOVE
+    return POWER_CYCLE + (RESEAT if other_seat else 0)
 
 
 def cpu_only_cost(

@@ -16,6 +16,7 @@ from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import ActiveVm, HostState
 from vplacer.solver.levels import change_cost, cpu_only_cost
 from vplacer.solver.option import takes_function
+from vplacer.solver.reseat import reseated, seating_of_option
 from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 
 
@@ -33,7 +34,8 @@ def plan_values(
         same = cls.home == state.host.moid
         values[f"placed:{cls.demand.priority}"] += cls.demand.weight_milli * count
         values["locality"] += option.points * count
-        values["moves"] -= change_cost(cls.demand, cls.vm, same, cls.stay is not None) * count
+        other = same and reseated(cls.vm, seating_of_option(option, state.cells))
+        values["moves"] -= change_cost(cls.demand, cls.vm, same, cls.stay is not None, other) * count
         values["room"] -= cpu_only_cost(cls.demand, option.nodes, gpu_nodes, has_gpu) * count
     for index in plan.stays:
         cls = classes[index]

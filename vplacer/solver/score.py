@@ -14,6 +14,7 @@ from vplacer.solver.host_state import build_host_state
 from vplacer.solver.levels import Level as ObjectiveLevel
 from vplacer.solver.levels import change_cost, cpu_only_cost
 from vplacer.solver.nearness import compact_points
+from vplacer.solver.reseat import reseated, seating_of_placement
 from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 from vplacer.solver.wishes import measured, wished_host_points
 from vplacer.topology.levels import Level, NumaRelation
@@ -72,7 +73,8 @@ def measure(
         if not placement.stays:
             vm = problem.inventory.vm_by_moid.get(demand.vm) if demand.vm is not None else None
             same = vm is not None and vm.host == placement.host
-            values["moves"] += change_cost(demand, vm, same, demand.id in today)
+            other = same and reseated(vm, seating_of_placement(demand, placement))
+            values["moves"] += change_cost(demand, vm, same, demand.id in today, other)
     values["locality"] += measured(state)
     for host in problem.inventory.hosts:
         if host.moid in problem.topologies:
