@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from vplacer.constraints.holdings import AssignableDevice
 from vplacer.inventory.pci import PciAddress
 from vplacer.topology.host_topology import HostTopology
+from vplacer.topology.values import DeviceTopology
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def build_cells(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> 
             card.sriov_free_vfs,
             card.link_mbps,
             card.rdma,
-            None if place is None else (place.switches, place.root),
+            None if place is None else (place.switches, _root(place, topology)),
             group_of.get(card.address, card.address),
             owner_of.get(card.address),
             card.address if card.vgpu else None,
@@ -65,6 +66,20 @@ def build_cells(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> 
     for index, group in enumerate(ordered):
         cells.append(Cell(index, group[0], tuple(sorted(card.address for card in group))))
     return tuple(cells)
+
+
+def _root(place: DeviceTopology, topology: HostTopology) -> object:
+    """What the root port of a card tells apart, for whoever looks at pairs of cards.
+
+    A card without a switch that is alone on its root bus is over the CPU's interconnect to all others;
+    one that is alone below its root port is over the host bridge to all others of the bus.
+    """
+    if place.root is None or place.switches:
+        return place.root
+    roots = [device.root for device in topology.devices if device.root is not None]
+    if sum(1 for root in roots if root.bus_key == place.root.bus_key) == 1:
+        return "own bus"
+    return place.root.bus_key if roots.count(place.root) == 1 else place.root
 
 
 def _nvlink_group(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> dict[PciAddress, object]:

@@ -12,8 +12,9 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from vplacer.errors import InternalError
 from vplacer.solver.bounds import plain_bounds
-from vplacer.solver.column import Column
+from vplacer.solver.column import Column, column_of
 from vplacer.solver.exact import Answer, ExactModel
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
@@ -32,8 +33,8 @@ LEAST_ROUNDS = 3
 NEIGHBOURHOOD = 350
 """Option variables of an exact model that improves an answer."""
 
-NO_GAIN_LIMIT = 8
-"""Neighbourhoods without a gain after which a level is left as it is."""
+NO_GAIN_LIMIT = 4
+"""Neighbourhoods without a gain after which a level is left as it is, and one more for each unit of work."""
 
 
 WORK_A_CALL = 0.001
@@ -50,6 +51,7 @@ class _Search:
     kinds: tuple[HostKind, ...]
     pricers: tuple[Pricer, ...]
     seed: int
+    work: float
     left: float
     should_stop: Callable[[], bool]
     columns: list[KindColumn] = field(default_factory=list)
@@ -83,7 +85,7 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
     keys: set[Key] = {key for row in instance.rows.rows for key in row.quantities()}
     options = instance.problem.request.options
     pricers = tuple(Pricer(kind, instance.classes, options, keys) for kind in kinds)
-    search = _Search(instance, kinds, pricers, seed, work, should_stop)
+    search = _Search(instance, kinds, pricers, seed, work, work, should_stop)
     _start(search)
     plain = plain_bounds(instance)
     bounds: dict[str, int | None] = {}
@@ -107,12 +109,13 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
 
 def _start(search: _Search) -> None:
     """Begin with every host as it is today: VMs that may be changed keep their place."""
+    options = search.instance.problem.request.options
     for kind, pricer in zip(search.kinds, search.pricers, strict=True):
         today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
-        price = pricer.trimmed(today, search.seed)
-        search.add(kind.index, price.column)
+        column = column_of(kind.task, search.instance.classes, options, today)
+        search.add(kind.index, column)
         for position in kind.positions:
-            search.held[position] = search.columns[-1].column
+            search.held[position] = column
 
 
 def _level(search: _Search, level: str, most: int | None, share: float) -> int | None:
@@ -142,18 +145,24 @@ def _price(search: _Search, level: str, bound: int | None, end: float) -> int | 
             break
         duals = relaxation.solve()
         value = relaxation.constant(duals)
-        added = False
+        added, told = False, True
         for kind, pricer in zip(search.kinds, search.pricers, strict=True):
             levels = {name: -dual for name, dual in duals.levels.items()}
             levels[level] = levels.get(level, 0) + SCALE
             price = pricer.price(_weights(search, kind, duals.rows), levels, search.seed)
             search.left -= price.work + WORK_A_CALL
-            value += kind.count * price.bound
+            if price.bound is None:
+                told = False
+            else:
+                value += kind.count * price.bound
             if search.add(kind.index, price.column):
                 relaxation.add(search.columns[-1])
                 added = True
-        reached = value // SCALE
-        bound = reached if bound is None else min(bound, reached)
+        if told:
+            reached = value // SCALE
+            if reached < search.value(level):
+                raise InternalError("a bound is below what is reached", obj=level, why=f"{reached}")
+            bound = reached if bound is None else min(bound, reached)
         if not added:
             break
     return bound
@@ -264,7 +273,8 @@ def _improve(search: _Search, level: str, bound: int | None, end: float) -> None
     chooser = random.Random(search.seed)
     kind_of = {position: kind.index for kind in search.kinds for position in kind.positions}
     failures = 0
-    while failures < NO_GAIN_LIMIT and search.left > end:
+    most = NO_GAIN_LIMIT + search.work
+    while failures < most and search.left > end:
         if search.should_stop():
             search.stopped = True
             return

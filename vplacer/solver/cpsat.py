@@ -72,12 +72,12 @@ def run(
     else:
         outcome = Outcome.NOTHING
     has_objective = model.has_objective()
+    # Without a solution CP-SAT's bound may be one that it never touched: it proves nothing.
+    bounded = has_objective and found
     return Run(
         outcome=outcome,
         value=round(solver.objective_value) if found and has_objective else None,
-        bound=round(solver.best_objective_bound)
-        if has_objective and outcome is not Outcome.IMPOSSIBLE
-        else None,
+        bound=round(solver.best_objective_bound) if bounded else None,
         solver=solver,
         work=float(solver.response_proto.deterministic_time) * WORK_PER_DETERMINISTIC_SECOND,
     )

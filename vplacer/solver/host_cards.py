@@ -193,22 +193,30 @@ class HostCards:
             self.part.model.add(sum(seats) == sum(self._needed[name]) + sum(pinned))
 
     def _seat_on(self, index: int, names: list[str], held: tuple[str, ...]) -> None:
-        """Variables of one card; what its VMs hold today is always a pattern of it."""
+        """Variables of one card: what is new beside what is held and what kept VMs have there.
+
+        Kept VMs lie where they lie: what is new must fit wherever that is. They alone always do.
+        """
         cell = self.state.cells[index]
-        today = [len(self._pinned.get((index, name), ())) for name in names]
-        patterns = set(card_patterns(self.state.host, cell.card, held, tuple(names)))
-        patterns.update(product(*(range(count + 1) for count in today)))
-        row = [self.part.integer(0, max(p[i] for p in patterns), f"v{index}_{i}") for i in range(len(names))]
-        self.part.model.add_allowed_assignments(row, sorted(patterns))
-        for name, variable in zip(names, row, strict=True):
-            self.vgpus[index, name] = variable
-            pinned = self._pinned.get((index, name))
-            if pinned:
-                self.part.model.add(variable >= sum(pinned))
+        kept = [self._pinned.get((index, name), []) for name in names]
+        patterns = []
+        for counts in product(*(range(len(uses) + 1) for uses in kept)):
+            there = tuple(name for name, count in zip(names, counts, strict=True) for _ in range(count))
+            for new in card_patterns(self.state.host, cell.card, (*held, *there), tuple(names)):
+                both = tuple(a + b for a, b in zip(new, counts, strict=True))
+                patterns.append((*both, *counts))
+        width = len(names)
+        most = [max(pattern[i] for pattern in patterns) for i in range(2 * width)]
+        row = [self.part.integer(0, most[i], f"v{index}_{i}") for i in range(width)]
+        keeps = [self.part.integer(0, most[width + i], f"k{index}_{i}") for i in range(width)]
+        self.part.model.add_allowed_assignments([*row, *keeps], sorted(set(patterns)))
+        for number, name in enumerate(names):
+            self.vgpus[index, name] = row[number]
+            self.part.model.add(keeps[number] == sum(kept[number]))
         whole = self.cells[index]
-        most = max(sum(pattern) for pattern in patterns)
-        if whole.new and most:
-            self.part.model.add(sum(row) <= most * (1 - sum(whole.new)))
-        for kept in whole.kept:
-            if most and not any(today):
-                self.part.model.add(sum(row) <= most * (1 - kept))
+        greatest = max(sum(pattern[:width]) for pattern in patterns)
+        if whole.new and greatest:
+            self.part.model.add(sum(row) <= greatest * (1 - sum(whole.new)))
+        for keep in whole.kept:
+            if greatest and not any(kept):
+                self.part.model.add(sum(row) <= greatest * (1 - keep))

@@ -11,7 +11,7 @@ from vplacer.errors import InternalError
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.column import Column, column_of, read_plan
-from vplacer.solver.cpsat import run
+from vplacer.solver.cpsat import Outcome, run
 from vplacer.solver.host_model import HostEncoder, quantity_of
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.kinds import HostKind
@@ -23,10 +23,13 @@ MAX_WORK_A_PRICE = 0.5
 
 @dataclass(frozen=True)
 class Price:
-    """A column and the proved upper bound of any column's worth, in the objective's integer scale."""
+    """A column and the proved upper bound of any column's worth, in the objective's integer scale.
+
+    Both None: the work allowed was too little to tell anything.
+    """
 
     column: Column | None
-    bound: int
+    bound: int | None
     work: float
 
 
@@ -76,7 +79,7 @@ class Pricer:
         ]
         model.maximize(sum(terms) if terms else 0)
         result = run(model, seed=seed, work=MAX_WORK_A_PRICE)
-        if result.bound is None:
+        if result.outcome is Outcome.IMPOSSIBLE:
             raise InternalError(
                 "a host that is as it is today has no answer", obj=self.kind.task.state.host.name
             )
