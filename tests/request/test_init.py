@@ -95,7 +95,7 @@ def test_names_that_need_care() -> None:
 def test_scope() -> None:
     site = load_inventory_file(SITES["shop"])
     silver = _resolve(site, _text(site, Scope(cluster="silver")))
-    assert sorted(demand.name for demand in silver.demands) == ["bare-1", "bios-1", "snap-1"]
+    assert sorted(demand.name for demand in silver.demands) == ["bare-1", "bios-1", "snap-1", "wide-1"]
     assert [item.name for item in silver.left_alone] == ["static-1"]
     tagged = _resolve(site, _text(site, Scope(cluster="gold", tag="team:*")))
     assert [demand.name for demand in tagged.demands] == ["web-1", "web-2"]

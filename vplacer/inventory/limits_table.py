@@ -42,6 +42,9 @@ _SIZES: Final[dict[int, tuple[int, int | None, int]]] = {
     22: (960, None, 960),
 }
 
+FIRST_WITH_DYNAMIC: Final = 17
+"""The first version with Dynamic DirectPath I/O (bosh-vsphere-cpi-release PR 370)."""
+
 FIRST_WITH_VNUMA: Final = 20
 """The first version with virtualNuma, device numaNode and device groups."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from vplacer.inventory.host import Host
+from vplacer.inventory.limits_table import FIRST_WITH_DYNAMIC, FIRST_WITH_VNUMA
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
 from vplacer.inventory.yaml_marks import Pointer
@@ -18,14 +20,18 @@ from vplacer.request.naming import listed
 from vplacer.request.refusal import why_not_bios, why_not_static, why_pinned, why_untouchable
 from vplacer.request.select import Target
 from vplacer.request.sizing import GpuFigures, estimated_overhead_mib, needed_hardware_version
-from vplacer.request.today import DeviceReader, TodaysDevices
+from vplacer.request.today import DeviceReader, TodaysDevices, difference_of, same_gpus, same_nics
 from vplacer.request.where import Where, WhereMaker
 from vplacer.topology.host_topology import HostTopology
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a VM is to have. ``changed``: whether that differs from what it has."""
+    """What a VM is to have. ``changed``: whether that differs from what it has.
+
+    ``other_devices``: whether the devices do. ``unlabelled``: it keeps devices it has, all of them Dynamic
+    DirectPath I/O without a label. ``was_static``: it has static devices today.
+    """
 
     cpus: int
     memory_mib: int
@@ -33,6 +39,9 @@ class _Asked:
     gpus: tuple[GpuAsk, ...]
     nics: tuple[NicAsk, ...]
     changed: bool
+    other_devices: bool
+    unlabelled: bool
+    was_static: bool
 
 
 class DemandMaker:
@@ -47,6 +56,7 @@ class DemandMaker:
         owner_reason: Callable[[Vm], str | None],
         include_managed: frozenset[str],
     ) -> None:
+        self.inventory = inventory
         self.lookup = lookup
         self.complaints = complaints
         self.owner_reason = owner_reason
@@ -57,6 +67,17 @@ class DemandMaker:
         self.modes = ModeChooser(inventory, topologies)
         self.places = WhereMaker(inventory, lookup, complaints.request)
         self._noted: dict[str, list[str]] = {}
+        self._taken: dict[Pointer, list[tuple[str, str]]] = {}
+
+    def complain_of_taken_names(self) -> None:
+        """Complain of names of new VMs that other VMs have, an entry's together."""
+        for pointer, found in self._taken.items():
+            told = listed([f"{name} ({difference})" for name, difference in found])
+            self.complaints.wrong(
+                (*pointer, "name"),
+                f"VMs of this name exist and are not what this entry would make: {told}",
+                hint="to change them use 'select' in an entry of its own; to make new ones, another 'name'",
+            )
 
     def notes(self) -> tuple[str, ...]:
         """Return what the user should know of the demands made so far, equal remarks put together."""
@@ -86,9 +107,13 @@ class DemandMaker:
                 vm.moid, vm.name, f"it cannot leave its host, which the request excludes: {why_held}"
             )
         asked = self._asked(target, base, today, policy, where)
-        mode = entry.placing.affinity or self.modes.default(
-            asked.gpus, asked.nics, self.places.clusters(where), where.hosts
-        )
+        hosts = self._hosts(target, where)
+        mode = entry.placing.affinity or self._default_mode(asked, hosts)
+        if vm is not None and target.template is not None:
+            difference = self._not_made_here(vm, target.template, today, asked, policy)
+            if difference is not None:
+                self._taken.setdefault(entry.pointer, []).append((target.name, difference))
+                return None
         reason = self._refused(target, today, asked, mode)
         if reason is not None and vm is not None:
             return LeftAlone(vm.moid, vm.name, reason)
@@ -96,7 +121,36 @@ class DemandMaker:
             self.complaints.wrong((*entry.pointer, "template"), f"template '{base.name}': {reason}")
             return None
         self._note_demand(target, asked, mode, why_held)
-        return self._demand(target, base, where, asked, mode)
+        return self._demand(target, base, where, asked, mode, hosts)
+
+    def _hosts(self, target: Target, where: Where) -> tuple[Host, ...]:
+        """Return the hosts a VM may be on after the plan: its own, unless it may move."""
+        vm = target.vm
+        own = self.inventory.host_by_moid.get(vm.host or "") if vm is not None else None
+        if own is not None and not target.entry.placing.may_move:
+            return (own,)
+        return tuple(self.places.reachable(where.clusters, where.hosts))
+
+    def _default_mode(self, asked: _Asked, hosts: tuple[Host, ...]) -> AffinityMode:
+        """Return the mode of a VM that states none: the one its devices imply, else what labels allow."""
+        if asked.unlabelled and not _exact(asked):
+            return AffinityMode.HINT
+        return self.modes.default(asked.gpus, asked.nics, tuple(host.moid for host in hosts))
+
+    def _not_made_here(
+        self, vm: Vm, template: Vm, today: TodaysDevices, asked: _Asked, policy: Policy
+    ) -> str | None:
+        """Return what shows that an existing VM is not the one a template entry made before, or None.
+
+        vCenter does not keep what a VM was cloned from. One that has what is asked needs no change; one that
+        is off and just as the template is a clone that was not set up yet.
+        """
+        found = difference_of(vm, today, asked.cpus, asked.memory_mib, asked.gpus, asked.nics)
+        if found is None or vm.is_on or vm.folder != template.folder:
+            return found
+        of_template = self.reader.read(template, policy)
+        raw = difference_of(vm, today, template.cpus, template.memory_mib, of_template.gpus, of_template.nics)
+        return found if raw is not None else None
 
     def _owned(self, vm: Vm, placing: Placing) -> str | None:
         if placing.include_managed or vm.name in self.include_managed or vm.moid in self.include_managed:
@@ -109,7 +163,7 @@ class DemandMaker:
         assert base is not None
         whole = any(not (ask.profile or ask.group) for ask in asked.gpus) or bool(asked.nics)
         reason = why_not_static(base, mode, whole) if target.vm is not None else None
-        if reason is None and _gpu_kinds(asked.gpus) != _gpu_kinds(today.gpus):
+        if reason is None and not same_gpus(today.gpus, asked.gpus):
             reason = why_not_bios(base.firmware, self.figures.mmio_gib(asked.gpus))
         return reason
 
@@ -148,13 +202,21 @@ class DemandMaker:
         if entry.vnuma_stated:
             nodes = entry.vnuma_nodes
             self._check_nodes(target, cpus, nodes)
-        changed = (
-            target.vm is None
-            or (cpus, memory_mib, nodes) != (base.cpus, base.memory_mib, manual)
-            or _gpu_kinds(gpus) != _gpu_kinds(today.gpus)
-            or _nic_kinds(nics) != _nic_kinds(today.nics)
+        other = not (same_gpus(today.gpus, gpus) and same_nics(today.nics, nics))
+        sizes = (cpus, memory_mib, nodes) != (base.cpus, base.memory_mib, manual)
+        asks: list[GpuAsk | NicAsk] = [*today.gpus, *today.nics, *gpus, *nics]
+        labels = [ask.label for ask in asks if ask.label is not None]
+        return _Asked(
+            cpus,
+            memory_mib,
+            nodes,
+            gpus,
+            nics,
+            changed=target.vm is None or sizes or other,
+            other_devices=other,
+            unlabelled=target.vm is not None and not (other or labels or today.static),
+            was_static=bool(today.static),
         )
-        return _Asked(cpus, memory_mib, nodes, gpus, nics, changed)
 
     def _check_nodes(self, target: Target, cpus: int, nodes: int | None) -> None:
         if nodes is not None and cpus % nodes:
@@ -163,7 +225,15 @@ class DemandMaker:
                 f"the {cpus} vCPUs of '{target.name}' do not divide evenly over {nodes} vNUMA nodes",
             )
 
-    def _demand(self, target: Target, base: Vm, where: Where, asked: _Asked, mode: AffinityMode) -> Demand:
+    def _demand(
+        self,
+        target: Target,
+        base: Vm,
+        where: Where,
+        asked: _Asked,
+        mode: AffinityMode,
+        hosts: tuple[Host, ...],
+    ) -> Demand:
         entry, placing, vm = target.entry, target.entry.placing, target.vm
         gpus, nics = asked.gpus, asked.nics
         latency_high = (placing.latency or base.latency_sensitivity) == "high"
@@ -187,7 +257,7 @@ class DemandMaker:
             pool=where.pool,
             datastores=where.datastores,
             networks=where.networks,
-            hardware_version=_hardware_version(base, placing, asked),
+            hardware_version=_hardware_version(base, vm is None, placing, asked, mode, hosts),
             power_on=placing.power_on if placing.power_on is not None else (vm is None or vm.is_on),
             prefer_ht=_prefers_threads(base) if placing.prefer_ht is None else placing.prefer_ht,
             latency_high=latency_high,
@@ -222,14 +292,52 @@ def _manual_nodes(vm: Vm) -> int | None:
     return vm.cpus // per_node
 
 
-def _hardware_version(base: Vm, placing: Placing, asked: _Asked) -> int:
+def _hardware_version(
+    base: Vm, is_new: bool, placing: Placing, asked: _Asked, mode: AffinityMode, hosts: tuple[Host, ...]
+) -> int:
     """Return the version after the plan: never lower than today, raised only for what changes."""
-    needed = 0
+    needed = FIRST_WITH_DYNAMIC if asked.was_static and mode is not AffinityMode.PIN else 0
     if asked.changed:
-        needed = needed_hardware_version(
-            asked.gpus, asked.nics, asked.vnuma_nodes is not None, asked.cpus, asked.memory_mib
-        )
+        least = max(needed, _least_version(base, is_new, asked, mode, hosts))
+        needed = needed_hardware_version(asked.gpus, asked.nics, least, asked.cpus, asked.memory_mib)
     return max(base.hardware_version or 0, needed, placing.hardware_version or 0)
+
+
+def _least_version(base: Vm, is_new: bool, asked: _Asked, mode: AffinityMode, hosts: tuple[Host, ...]) -> int:
+    """Return the version that has the fields to be set; 0 where every one has.
+
+    An upgrade cannot be undone, so an existing VM gets it only for device groups, an explicit vNUMA shape, or
+    devices of a VM that comes to span nodes (numaNode), and for Dynamic DirectPath I/O.
+    """
+    if asked.vnuma_nodes is not None or any(ask.group for ask in asked.gpus):
+        return FIRST_WITH_VNUMA
+    if not (asked.gpus or asked.nics):
+        return 0
+    spans = _may_span(asked.cpus, hosts) and (asked.other_devices or not _may_span(base.cpus, hosts))
+    if is_new or spans:
+        return FIRST_WITH_VNUMA
+    whole = any(ask.profile is None for ask in asked.gpus) or any(
+        ask.kind == "passthrough" for ask in asked.nics
+    )
+    return FIRST_WITH_DYNAMIC if asked.other_devices and whole and mode is not AffinityMode.PIN else 0
+
+
+def _may_span(cpus: int, hosts: tuple[Host, ...]) -> bool:
+    """Whether so many vCPUs are more than a NUMA node of one of the hosts has cores."""
+    return any(
+        len(host.numa_nodes) > 1 and cpus > max(node.core_count for node in host.numa_nodes) for host in hosts
+    )
+
+
+def _exact(asked: _Asked) -> bool:
+    """Whether some nearness is required, so that a card chosen by the platform would not do."""
+    asks: list[GpuAsk | NicAsk] = [*asked.gpus, *asked.nics]
+    near = any(ask.policy in (Policy.REQUIRED, Policy.SOCKET) for ask in asks)
+    return (
+        near
+        or any(ask.interconnect_required for ask in asked.gpus)
+        or any(ask.at_required for ask in asked.nics)
+    )
 
 
 def _prefers_threads(vm: Vm) -> bool:
@@ -238,12 +346,3 @@ def _prefers_threads(vm: Vm) -> bool:
 
 def _fully_reserved(vm: Vm) -> bool:
     return bool(vm.memory_locked_to_max) or (vm.memory_reservation_mib or 0) >= vm.memory_mib > 0
-
-
-def _gpu_kinds(gpus: tuple[GpuAsk, ...]) -> list[tuple[object, ...]]:
-    """Return which cards are asked for, apart from nearness and label."""
-    return [(ask.count, ask.model, ask.profile, ask.group) for ask in gpus]
-
-
-def _nic_kinds(nics: tuple[NicAsk, ...]) -> list[tuple[object, ...]]:
-    return [(ask.count, ask.kind, ask.model) for ask in nics]

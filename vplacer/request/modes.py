@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.vcenter import Inventory
@@ -10,82 +11,92 @@ from vplacer.request.demand import AffinityMode, GpuAsk, NicAsk
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.labels import LabelledDevice, labelled_devices, nic_name, portable_nodes
 
-_Key = tuple[tuple[GpuAsk, ...], tuple[NicAsk, ...], tuple[str, ...], tuple[str, ...]]
+_Key = tuple[tuple[GpuAsk, ...], tuple[NicAsk, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Whole cards of one ask."""
+
+    kind: DeviceKind
+    count: int
+    model: str | None
+    label: str | None
+
+    def fits(self, device: LabelledDevice) -> bool:
+        """Whether a labelled card will do."""
+        return (
+            device.kind is self.kind
+            and self.model in (None, device.model, device.ids)
+            and self.label in (None, device.label)
+        )
 
 
 class ModeChooser:
-    """Knows the portable labels of every cluster."""
+    """Knows the cards of every host, and which of them carry a portable label."""
 
     def __init__(self, inventory: Inventory, topologies: Mapping[str, HostTopology]) -> None:
-        self.inventory = inventory
-        self.topologies = topologies
-        self.labelled: dict[str, tuple[LabelledDevice, ...]] = {}
-        self.portable: dict[str, tuple[LabelledDevice, ...]] = {}
-        self.cards: dict[str, set[tuple[DeviceKind, str | None, str]]] = {}
+        self.cluster_of = {host.moid: host.cluster for host in inventory.hosts}
+        self.labelled: dict[str, list[LabelledDevice]] = {}
+        self.portable: dict[str, list[LabelledDevice]] = {}
         self._known: dict[_Key, AffinityMode] = {}
         for cluster in inventory.clusters:
             devices = labelled_devices(inventory, topologies, cluster.moid)
             nodes = portable_nodes(devices)
-            self.labelled[cluster.moid] = devices
-            self.portable[cluster.moid] = tuple(device for device in devices if device.label in nodes)
-            self.cards[cluster.moid] = {
-                (device.kind, device.model or nic_name(device.ids), str(device.ids))
-                for host in inventory.hosts
-                if host.cluster == cluster.moid and host.moid in topologies
-                for device in topologies[host.moid].devices
-            }
+            for device in devices:
+                self.labelled.setdefault(device.host, []).append(device)
+                if device.label in nodes:
+                    self.portable.setdefault(device.host, []).append(device)
+        self.cards = {
+            moid: [(d.kind, d.model or nic_name(d.ids), str(d.ids)) for d in topology.devices]
+            for moid, topology in topologies.items()
+        }
 
     def default(
-        self,
-        gpus: tuple[GpuAsk, ...],
-        nics: tuple[NicAsk, ...],
-        clusters: tuple[str, ...],
-        hosts: tuple[str, ...],
+        self, gpus: tuple[GpuAsk, ...], nics: tuple[NicAsk, ...], hosts: tuple[str, ...]
     ) -> AffinityMode:
-        """Return label where portable labels can serve every ask in every cluster that has the cards.
+        """Return label where cards with portable labels can serve every ask, else hint.
 
-        ``clusters`` empty = all; ``hosts`` empty = all of the clusters. vGPUs and device groups take no
-        label, so such a VM gets hint; so does one without devices. NICs count only for VMs without GPUs:
-        beside a GPU they follow it.
+        That is so if in every cluster with hosts among ``hosts`` that have such cards at all, one of these
+        hosts has as many with portable labels. vGPUs and device groups take no label, so such a VM gets
+        hint; so does one without devices. NICs count only for VMs without GPUs: beside a GPU they follow it.
         """
-        key = (gpus, nics, clusters, hosts)
+        key = (gpus, nics, hosts)
         if key not in self._known:
             self._known[key] = self._default(*key)
         return self._known[key]
 
     def _default(
-        self,
-        gpus: tuple[GpuAsk, ...],
-        nics: tuple[NicAsk, ...],
-        clusters: tuple[str, ...],
-        hosts: tuple[str, ...],
+        self, gpus: tuple[GpuAsk, ...], nics: tuple[NicAsk, ...], hosts: tuple[str, ...]
     ) -> AffinityMode:
-        wanted = clusters or tuple(self.cards)
         if any(ask.profile or ask.group for ask in gpus):
             return AffinityMode.HINT
-        asks = [(DeviceKind.GPU, ask.model, ask.label) for ask in gpus]
+        asks = [_Wanted(DeviceKind.GPU, ask.count, ask.model, ask.label) for ask in gpus]
         if not asks:
-            asks = [(DeviceKind.NIC, ask.model, ask.label) for ask in nics if ask.kind == "passthrough"]
+            whole = [ask for ask in nics if ask.kind == "passthrough"]
+            asks = [_Wanted(DeviceKind.NIC, ask.count, ask.model, ask.label) for ask in whole]
         if not asks:
             return AffinityMode.HINT
-        known = [cluster for cluster in wanted if cluster in self.cards]
-        having = [cluster for cluster in known if all(self._has(cluster, *ask) for ask in asks)]
-        if having and all(self._served(c, hosts, *ask) for c in having for ask in asks):
-            return AffinityMode.LABEL
-        return AffinityMode.HINT
+        having: set[str | None] = set()
+        served: set[str | None] = set()
+        for host in hosts:
+            if all(self._has(host, ask) for ask in asks):
+                having.add(self.cluster_of.get(host))
+            if self._serves(host, asks):
+                served.add(self.cluster_of.get(host))
+        return AffinityMode.LABEL if having and having <= served else AffinityMode.HINT
 
-    def _has(self, cluster: str, kind: DeviceKind, model: str | None, label: str | None) -> bool:
-        if label is not None:
-            return any(device.label == label and device.kind is kind for device in self.labelled[cluster])
-        return any(kind is k and model in (None, name, ids) for k, name, ids in self.cards[cluster])
-
-    def _served(
-        self, cluster: str, hosts: tuple[str, ...], kind: DeviceKind, model: str | None, label: str | None
-    ) -> bool:
+    def _has(self, host: str, ask: _Wanted) -> bool:
+        if ask.label is not None:
+            return any(device.label == ask.label for device in self.labelled.get(host, ()))
         return any(
-            device.kind is kind
-            and (not hosts or device.host in hosts)
-            and model in (None, device.model, device.ids)
-            and label in (None, device.label)
-            for device in self.portable[cluster]
+            ask.kind is kind and ask.model in (None, name, ids)
+            for kind, name, ids in self.cards.get(host, ())
         )
+
+    def _serves(self, host: str, asks: list[_Wanted]) -> bool:
+        """Whether a host has enough portable cards for each ask, and for all of them together."""
+        portable = self.portable.get(host, [])
+        each = all(sum(1 for device in portable if ask.fits(device)) >= ask.count for ask in asks)
+        some = sum(1 for device in portable if any(ask.fits(device) for ask in asks))
+        return each and some >= sum(ask.count for ask in asks)

@@ -61,6 +61,7 @@ def resolve(
             left_alone.append(made)
         elif made is not None:
             demands.append(made)
+    maker.complain_of_taken_names()
     members = RuleMaker(inventory, lookup, complaints, tuple(demands), tuple(left_alone))
     rules = members.rules(request.rules)
     gangs = members.gangs(request.gangs)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name
-from vplacer.inventory.limits_table import FIRST_WITH_VNUMA, table_limits
+from vplacer.inventory.limits_table import table_limits
 from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.request.demand import GpuAsk, NicAsk
@@ -30,16 +30,13 @@ def estimated_overhead_mib(cpus: int, memory_mib: int) -> int:
 
 
 def needed_hardware_version(
-    gpus: tuple[GpuAsk, ...], nics: tuple[NicAsk, ...], explicit_vnuma: bool, cpus: int, memory_mib: int
+    gpus: tuple[GpuAsk, ...], nics: tuple[NicAsk, ...], least: int, cpus: int, memory_mib: int
 ) -> int:
-    """Return the lowest hardware version that can have all this; 0 where any can.
+    """Return the lowest hardware version, from ``least`` on, that can have all this; 0 where any can.
 
-    Devices and an explicit vNUMA shape need version 20: device numaNode, virtualNuma and device groups
-    came with it. More vCPUs, memory or devices than a version allows need a later one.
+    More vCPUs, memory or devices than a version allows need a later one.
     """
-    devices = bool(gpus or nics)
     passthrough = sum(ask.count for ask in gpus if ask.profile is None) + sum(ask.count for ask in nics)
-    least = FIRST_WITH_VNUMA if devices or explicit_vnuma else 0
     limits = table_limits(NEWEST_RELEASE)
     for limit in limits:
         if (

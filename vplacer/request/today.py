@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vplacer.inventory.device_kind import DeviceKind, device_kind
@@ -126,3 +127,54 @@ def _dynamic_ids(backing: DynamicBacking) -> PciIds | None:
         return None
     first = backing.allowed[0]
     return PciIds(first.vendor, first.device, first.sub_vendor, first.sub_device)
+
+
+def difference_of(
+    vm: Vm,
+    today: TodaysDevices,
+    cpus: int,
+    memory_mib: int,
+    gpus: tuple[GpuAsk, ...],
+    nics: tuple[NicAsk, ...],
+) -> str | None:
+    """Return in what a VM differs from sizes and devices, the first found; None = in nothing."""
+    if vm.cpus != cpus:
+        return f"{vm.cpus} vCPUs instead of {cpus}"
+    if vm.memory_mib != memory_mib:
+        return f"{vm.memory_mib} MiB of memory instead of {memory_mib}"
+    if not same_gpus(today.gpus, gpus):
+        return "other GPUs"
+    if not same_nics(today.nics, nics):
+        return "other passthrough NICs"
+    return None
+
+
+def same_gpus(held: tuple[GpuAsk, ...], asked: tuple[GpuAsk, ...]) -> bool:
+    """Whether the GPUs held are those asked for, apart from nearness and label."""
+    kinds = [[(ask.count, (ask.profile, ask.group), ask.model) for ask in asks] for asks in (held, asked)]
+    return _serve(*kinds)
+
+
+def same_nics(held: tuple[NicAsk, ...], asked: tuple[NicAsk, ...]) -> bool:
+    """Whether the NICs held are those asked for, apart from nearness, label and network."""
+    kinds = [[(ask.count, (ask.kind, None), ask.model) for ask in asks] for asks in (held, asked)]
+    return _serve(*kinds)
+
+
+_Kind = tuple[int, tuple[str | None, str | None], str | None]
+
+
+def _serve(held: Sequence[_Kind], asked: Sequence[_Kind]) -> bool:
+    """Whether the devices held are just those asked for; an ask without a model takes any of its kind."""
+    left: Counter[tuple[tuple[str | None, str | None], str | None]] = Counter()
+    for count, kind, model in held:
+        left[kind, model] += count
+    for count, kind, model in sorted(asked, key=lambda ask: ask[2] is None):
+        for _ in range(count):
+            fitting = next(
+                (key for key in left if left[key] and key[0] == kind and model in (None, key[1])), None
+            )
+            if fitting is None:
+                return False
+            left[fitting] -= 1
+    return not left.total()

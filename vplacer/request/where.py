@@ -72,12 +72,6 @@ class WhereMaker:
         pool = self._pool(vm, placing, reachable, at)
         return Where(clusters, hosts, pool, datastores, networks, excluded)
 
-    def clusters(self, where: Where) -> tuple[str, ...]:
-        """Return the clusters a VM may go to, also where only hosts are stated; empty = any."""
-        if where.clusters or not where.hosts:
-            return where.clusters
-        return _clusters_of(self.reachable((), where.hosts))
-
     def reachable(self, clusters: tuple[str, ...], hosts: tuple[str, ...]) -> list[Host]:
         """Return the hosts that clusters and hosts allow; empty = any."""
         key = (clusters, hosts)
