@@ -33,7 +33,7 @@ LEAST_ROUNDS = 3
 NEIGHBOURHOOD = 350
 """Option variables of an exact model that improves an answer."""
 
-NO_GAIN_LIMIT = 4
+NO_GAIN_LIMIT = 1
 """Neighbourhoods without a gain after which a level is left as it is, and one more for each unit of work."""
 
 
@@ -82,7 +82,7 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
     There is always an answer: every host as it is today.
     """
     kinds = build_kinds(instance)
-    keys: set[Key] = {key for row in instance.rows.rows for key in row.quantities()}
+    keys: set[Key] = {key for row in instance.rows.rows for key in row.quantities}
     options = instance.problem.request.options
     pricers = tuple(Pricer(kind, instance.classes, options, keys) for kind in kinds)
     search = _Search(instance, kinds, pricers, seed, work, work, should_stop)
@@ -175,7 +175,7 @@ def _weights(search: _Search, kind: HostKind, duals: Mapping[str, int]) -> dict[
     for row in search.instance.rows.rows:
         dual = duals[row.name]
         if dual:
-            for key in row.quantities():
+            for key in row.quantities:
                 weights[key] = weights.get(key, 0) - dual * row.coefficient(host, key)
     return weights
 
@@ -284,7 +284,7 @@ def _improve(search: _Search, level: str, bound: int | None, end: float) -> None
         for name, target in search.targets.items():
             exact.require(name, target)
         before = search.value(level)
-        work = min(5.0, max(0.1, search.left - end))
+        work = min(2.0, max(0.1, search.left - end))
         result = exact.solve(level, seed=search.seed, work=work, should_stop=search.should_stop)
         search.left -= result.work + WORK_A_MODEL
         if result.value is None or result.value <= before:

@@ -107,7 +107,7 @@ class ExactModel:
             fixed = held_part(row, self.held, self.instance)
             for position, variables in self.hosts.items():
                 host = self.instance.tasks[position].state.host.moid
-                for key in sorted(row.quantities(), key=str):
+                for key in row.quantities:
                     weight = row.coefficient(host, key)
                     quantity = quantity_of(variables, key)
                     if weight and quantity is not None:
@@ -126,7 +126,7 @@ def held_part(row: Row, held: Mapping[int, Column], instance: Instance) -> int:
     return sum(
         row.coefficient(instance.tasks[position].state.host.moid, key) * column.quantities.get(key, 0)
         for position, column in held.items()
-        for key in row.quantities()
+        for key in row.quantities
     )
 
 

@@ -70,6 +70,7 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
             active_of[cls.vm.host].append((cls.index, cls.vm))
     active_vms = {cls.vm.moid for cls in classes if cls.vm is not None}
     rejections: dict[tuple[int, str], Rejection] = {}
+    lister = _Lister(problem, classes)
     tasks: list[HostTask] = []
     complete = True
     for host in problem.inventory.hosts:
@@ -82,7 +83,7 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
         )
         state = build_host_state(problem, host, standing, tuple(active_of.get(host.moid, ())))
         labels = portable_labels(problem, scope_of(host))
-        options, whole = _options_on(problem, classes, state, labels, rejections)
+        options, whole = lister.on(state, labels, rejections)
         complete = complete and whole
         if options or state.actives:
             tasks.append(_task(problem, classes, state, options, standing))
@@ -118,33 +119,62 @@ def _ruled(problem: Problem) -> set[str]:
     return {vm for vms in ties for vm in vms}
 
 
-def _options_on(
-    problem: Problem,
-    classes: tuple[DemandClass, ...],
-    state: HostState,
-    labels: dict[str, int],
-    rejections: dict[tuple[int, str], Rejection],
-) -> tuple[dict[int, tuple[Option, ...]], bool]:
-    """Options of every class on a host; classes without any are noted with the reason."""
-    found: dict[int, tuple[Option, ...]] = {}
-    complete = True
-    bound = [cls.demand for cls in classes if cls.demand.has_devices]
-    takers = Takers(
-        static=bool(state.actives) or any(demand.mode is AffinityMode.PIN for demand in bound),
-        label=any(demand.mode is AffinityMode.LABEL for demand in bound),
+class _Lister:
+    """Lists the options of all classes on one host after the other; hosts that are alike share lists."""
+
+    def __init__(self, problem: Problem, classes: tuple[DemandClass, ...]) -> None:
+        self.problem = problem
+        self.classes = classes
+        modes = {cls.demand.mode for cls in classes if cls.demand.has_devices}
+        self.pin, self.label = AffinityMode.PIN in modes, AffinityMode.LABEL in modes
+        self.known: dict[tuple[int, object], OptionList] = {}
+
+    def on(
+        self, state: HostState, labels: dict[str, int], rejections: dict[tuple[int, str], Rejection]
+    ) -> tuple[dict[int, tuple[Option, ...]], bool]:
+        """Return the options of every class on a host; classes without any are noted with the reason."""
+        found: dict[int, tuple[Option, ...]] = {}
+        complete = True
+        takers = Takers(static=bool(state.actives) or self.pin, label=self.label)
+        alike = _option_key(state, labels, takers)
+        for cls in self.classes:
+            rejection = rejected(self.problem, cls, state.host)
+            if rejection is None:
+                key = (cls.index, alike)
+                if key not in self.known:
+                    self.known[key] = list_options(cls.demand, state, labels, takers)
+                listed = self.known[key]
+                complete = complete and listed.complete
+                if listed.options:
+                    wished = wished_host_points(self.problem, cls.demand.id, state.host.moid)
+                    options = listed.options
+                    if wished:
+                        options = tuple(replace(o, points=o.points + wished) for o in options)
+                    found[cls.index] = options
+                    continue
+                rejection = no_options(self.problem, state.host, listed)
+            rejections[cls.index, state.host.moid] = rejection
+        return found, complete
+
+
+def _option_key(state: HostState, labels: dict[str, int], takers: Takers) -> object:
+    """All that an option list depends on beside the demand."""
+    host = state.host
+    return (
+        id(state.topology),
+        tuple(sorted(labels.items())),
+        takers,
+        state.cells,
+        state.scarce,
+        state.vgpu_held,
+        host.core_count,
+        host.thread_count,
+        host.hyperthreading_active,
+        host.numa_nodes,
+        host.vgpu_profiles,
+        host.vgpu_types,
+        host.device_groups,
     )
-    for cls in classes:
-        rejection = rejected(problem, cls, state.host)
-        if rejection is None:
-            listed: OptionList = list_options(cls.demand, state, labels, takers)
-            complete = complete and listed.complete
-            if listed.options:
-                wished = wished_host_points(problem, cls.demand.id, state.host.moid)
-                found[cls.index] = tuple(replace(o, points=o.points + wished) for o in listed.options)
-                continue
-            rejection = no_options(problem, state.host, listed)
-        rejections[cls.index, state.host.moid] = rejection
-    return found, complete
 
 
 def no_options(problem: Problem, host: Host, listed: OptionList) -> Rejection:

@@ -204,7 +204,7 @@ def solve_integral(
 def row_weights(rows: RowSet, host: str, column: Column) -> dict[str, int]:
     """What a column on a host adds to each row; zeros left out."""
     weights = {
-        row.name: sum(row.coefficient(host, key) * column.quantities.get(key, 0) for key in row.quantities())
+        row.name: sum(row.coefficient(host, key) * column.quantities.get(key, 0) for key in row.quantities)
         for row in rows.rows
     }
     return {name: weight for name, weight in weights.items() if weight}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 Key = tuple[str, int | str]
 """A quantity of one host: ("seats", class), of those ("new", class) are not VMs that stay;
@@ -33,9 +34,10 @@ class Row:
         """Coefficient of a quantity on a host."""
         return self.everywhere.get(key, 0) + self.at.get((host, key), 0)
 
-    def quantities(self) -> set[Key]:
-        """All quantities the row looks at."""
-        return set(self.everywhere) | {key for _, key in self.at}
+    @cached_property
+    def quantities(self) -> tuple[Key, ...]:
+        """All quantities the row looks at, in order."""
+        return tuple(sorted(set(self.everywhere) | {key for _, key in self.at}, key=str))
 
 
 @dataclass(frozen=True)
