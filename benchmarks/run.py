@@ -21,12 +21,14 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.results import page  # noqa: E402
 
+LONG_TESTS = ROOT / "build" / "long-tests.xml"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 BENCHMARKS = ("startup", "plan", "collect", "judge", "scale", "determinism")
 PACKAGES = ("ortools", "pyvmomi", "networkx")
@@ -50,7 +52,7 @@ def main() -> int:
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
         results.append(_run(name, options.quick))
-    text = page([*head, ("load of the machine, afterwards", _load())], results)
+    text = page([*head, ("load of the machine, afterwards", _load()), *_long_tests()], results)
     if options.quick or options.names:
         print(text, end="")
     else:
@@ -87,6 +89,18 @@ def _head() -> list[tuple[str, str]]:
         ("machine", f"{cores} cores, {platform.machine()}, {platform.system()}"),
         ("load of the machine, before", f"{_load()}: {verdict}"),
     ]
+
+
+def _long_tests() -> list[tuple[str, str]]:
+    """What the long tests said when `.ci/long` last ran them here; nothing if it never did."""
+    if not LONG_TESTS.is_file():
+        return []
+    suite = ElementTree.parse(LONG_TESTS).getroot().find("testsuite")
+    if suite is None:
+        return []
+    bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    told = f"{int(suite.get('tests', 0)) - bad} passed, {bad} failed, {float(suite.get('time', 0)):.0f} s"
+    return [("long tests (`.ci/long`)", f"{told}, started {suite.get('timestamp', '')[:16]}")]
 
 
 def _load() -> str:
