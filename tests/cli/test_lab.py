@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -30,6 +34,49 @@ def test_a_served_site_is_planned_like_a_vcenter(folder: Path, vplacer: Runner) 
     # The served one has a clock that runs.
     assert {key for key in plan if plan[key] != lab[key]} == {"source", "sha256"}
     assert {key for key in plan["source"] if plan["source"][key] != lab["source"][key]} == {"taken_at"}
+
+
+def test_overlays_of_a_site_go_with_the_command_that_is_printed(folder: Path, vplacer: Runner) -> None:
+    with serve_site(ServeOptions("a30pairs"), world()) as served:
+        account = (
+            f"--vcenter {served.address} --ca-file {served.ca_file} --username {served.username} "
+            f"--password-file {served.password_file}"
+        )
+        assert served.overlays is not None
+        outcome = vplacer(f"plan --dry-run {account} --overlays {served.overlays} -r a30pairs")
+        assert outcome.code == 0, outcome.err
+        assert vplacer(f"plan --dry-run {account} -r a30pairs").code == 4, "NVLinks are not known without"
+    assert not served.overlays.exists()
+    with serve_site(ServeOptions("floating"), world()) as served:
+        assert served.overlays is None
+
+
+def test_the_command_that_is_printed_names_the_overlays(
+    vplacer: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted:
+        def wait(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("vplacer.cli.lab_serve.threading", SimpleNamespace(Event=Interrupted))
+    outcome = vplacer("lab serve a30pairs")
+    assert outcome.code == 130
+    folder = re.search(r"^  overlays +(\S+)$", outcome.out, re.MULTILINE)
+    assert folder is not None
+    assert f" --overlays {folder[1]} -r REQUEST\n" in outcome.err
+
+
+def test_no_place_for_temporary_files(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    for arguments in ("plan --dry-run --lab floating -r floating", "lab serve floating"):
+        outcome = vplacer(arguments)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert outcome.err.startswith("Error: no folder for temporary files can be written: ")
+        assert "next: set TMPDIR to a folder that can be written" in outcome.err
+    assert vplacer("plan --dry-run --from floating -r floating").code == 0
 
 
 def test_the_password_may_be_given(folder: Path, vplacer: Runner) -> None:

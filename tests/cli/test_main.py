@@ -45,6 +45,49 @@ def test_examples_of_the_help_name_options_there_are(name: str, vplacer: Runner)
         assert vplacer([*words[1:], "--help"]).code == 0, line
 
 
+@pytest.mark.parametrize("name", ["", "topology", "request", "lab", "config"])
+def test_examples_of_groups(name: str, vplacer: Runner) -> None:
+    branch: Branch = TREE
+    if name:
+        found = TREE.children[name]
+        assert isinstance(found, Branch)
+        branch = found
+    assert len(branch.examples) >= 2
+    for line in branch.examples:
+        words = line.split()
+        assert words[:2] == ["vplacer", name or words[1]]
+        assert vplacer([*words[1:], "--help"]).code == 0, line
+    shown = vplacer(name).err
+    assert all(f"  {line}\n" in shown for line in branch.examples)
+
+
+def test_help_names_every_environment_variable() -> None:
+    for path, leaf in leaves():
+        command = load(path[-1], leaf)
+        context = click.Context(command, auto_envvar_prefix="_".join(("VPLACER", *path)).upper())
+        for param in command.get_params(context):
+            if isinstance(param, click.Option) and "--help" not in param.opts:
+                record = param.get_help_record(context)
+                assert record is not None
+                assert "VPLACER_" in record[1], (path, param.name)
+
+
+def test_help_of_schema_lists_the_formats(vplacer: Runner, capsys: pytest.CaptureFixture[str]) -> None:
+    from vplacer.cli.schema import FORMATS
+
+    vplacer("schema --help")
+    shown = capsys.readouterr().out
+    assert all(name in shown.split("Options")[0] for name in FORMATS)
+
+
+def test_a_wrong_variable_is_named(vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VPLACER_PLAN_WORK", "much")
+    outcome = vplacer("plan -r x --lab y")
+    assert outcome.code == 3
+    assert "  set by the environment variable VPLACER_PLAN_WORK\n" in outcome.err
+    assert "VPLACER_PLAN_WORK" not in vplacer("plan -r x --lab y --work many").err
+
+
 def test_one_positional_argument_at_most() -> None:
     for path, leaf in leaves():
         arguments = [p for p in load(path[-1], leaf).params if isinstance(p, click.Argument)]
@@ -72,6 +115,9 @@ def test_no_option_takes_a_password() -> None:
         ("collect -o x --lab a --from b", "--from and --lab exclude each other", "give one source"),
         ("collect -o x --lab a --insecure", "--insecure goes with --vcenter only, not with --lab", ""),
         ("collect -o x --from a --record b", "--record records a session with a vCenter", "--lab"),
+        ("plan -r x --lab y --time-limit 0", "0.0 is not in the range x>0", "vplacer plan --help"),
+        ("plan -r x --lab y --time-limit -1", "-1.0 is not in the range x>0", "vplacer plan --help"),
+        ("plan -r x --lab y --time-limit nan", "nan is no number of seconds", "vplacer plan --help"),
         ("plan --dry-run -o p.json -r x --lab y", "exclude each other", "leave one out"),
     ],
 )

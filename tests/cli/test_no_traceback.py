@@ -68,6 +68,7 @@ MADE_UP: dict[str, Callable[[], bytes]] = {
     "newer-plan": lambda: b'{"format": "vplacer-plan", "format_version": 99, "sha256": ""}',
     "two-vms-of-one-name": twins,
     "site-with-a-gap": GAP.encode,
+    "site-of-api-7": (GAP.partition("gaps:")[0] + 'vcenter: {api_version: "7.0.3.0"}\n').encode,
 }
 
 

@@ -114,9 +114,9 @@ def test_a_plan_of_another_vcenter_tells_no_drift(folder: Path, vplacer: Runner)
     assert "plan.json: is a plan for another vCenter (nvswitch) than floating" in refused.err
 
 
-def test_output_over_something_else_warns(folder: Path, vplacer: Runner) -> None:
+def test_output_over_something_else_by_force_warns(folder: Path, vplacer: Runner) -> None:
     (folder / "plan.json").write_text("my notes")
-    outcome = vplacer("plan --from floating -r floating -o plan.json")
+    outcome = vplacer("plan --from floating -r floating -o plan.json --force")
     assert outcome.code == 0
     assert "Warning: plan.json will be replaced, and is no plan to compare with" in outcome.err
 

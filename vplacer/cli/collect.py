@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from vplacer.cli.common import Command, common_of, examples
-from vplacer.cli.output import remark
+from vplacer.cli.output import count, remark
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
 
@@ -20,10 +20,14 @@ def _run(ctx: click.Context, /, output: Path, **values: Any) -> None:
     common = common_of(ctx)
     result = run_collect(source_of(ctx, common, values), output, world_for(common))
     inventory = result.inventory
-    gaps = "complete" if not inventory.gaps else f"INCOMPLETE, {len(inventory.gaps)} places could not be read"
-    remark(common, f"{output}: {len(inventory.hosts)} hosts, {len(inventory.vms)} VMs, {gaps}")
+    gaps = (
+        "complete"
+        if not inventory.gaps
+        else f"INCOMPLETE, {count(inventory.gaps, 'place')} could not be read"
+    )
+    remark(common, f"{output}: {count(inventory.hosts, 'host')}, {count(inventory.vms, 'VM')}, {gaps}")
     if result.overlay_folder is not None:
-        remark(common, f"{result.overlay_folder}: overlays of {result.overlay_hosts} hosts")
+        remark(common, f"{result.overlay_folder}: overlays of {count(result.overlay_hosts, 'host')}")
 
 
 command = Command(

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import click
 
+from vplacer.cli.common import write_examples
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
@@ -21,10 +23,11 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A group of commands."""
+    """A group of commands, with examples of what they are for."""
 
     help: str
     children: Mapping[str, Leaf | Branch]
+    examples: tuple[str, ...] = ()
 
 
 TREE: Final = Branch(
@@ -35,11 +38,22 @@ TREE: Final = Branch(
         "collect": Leaf("collect", "Read a vCenter into a snapshot file."),
         "topology": Branch(
             "Look at what hangs on which NUMA node, PCIe switch and NVLink.",
-            {"show": Leaf("topology_show", "Show the topology of one host.")},
+            {
+                "show": Leaf("topology_show", "Show the topology of one host."),
+                "import": Leaf("topology_import", "Make an overlay from what a tool says of a host."),
+            },
+            (
+                "vplacer topology show esx01 --lab nvswitch",
+                "vplacer topology import esx01.txt --host esx01 --from site.json.gz -o overlays",
+            ),
         ),
         "request": Branch(
             "Work with request files.",
             {"init": Leaf("request_init", "Write a commented request from the VMs there are today.")},
+            (
+                "vplacer request init --lab a30pairs",
+                "vplacer request init --from site.json.gz --cluster gpu -o request.yaml",
+            ),
         ),
         "schema": Leaf("schema", "Print the JSON Schema of a file format."),
         "lab": Branch(
@@ -49,13 +63,19 @@ TREE: Final = Branch(
                 "serve": Leaf("lab_serve", "Serve a site as a vCenter on this machine."),
                 "record": Leaf("lab_record", "Record a session with a site's simulated vCenter."),
             },
+            ("vplacer lab list", "vplacer lab serve nvswitch --port 8443"),
         ),
         "config": Branch(
             "Look at the configuration.",
             {"show": Leaf("config_show", "Show which options are set, and where from.")},
+            ("vplacer config show --origin", "vplacer config show --all"),
         ),
         "completion": Leaf("completion", "Print the completion script of a shell."),
     },
+    (
+        "vplacer plan --dry-run --lab nvswitch -r nvswitch",
+        "vplacer collect --vcenter vc.example.com --username ro@vsphere.local -o site.json.gz",
+    ),
 )
 
 
@@ -93,6 +113,7 @@ class LazyGroup(click.Group):
         rows = [(name, entry.help) for name, entry in self._branch.children.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+        write_examples(formatter, self._branch.examples)
 
 
 def load(name: str, entry: Leaf | Branch) -> click.Command:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,7 +76,11 @@ class Command(click.Command):
     """A command with the common options behind its own."""
 
     def __init__(self, name: str, *, params: list[click.Parameter] | None = None, **kwargs: Any) -> None:
-        super().__init__(name, params=[*(params or []), *common_params()], **kwargs)
+        own = params or []
+        for param in own:
+            if isinstance(param, click.Option):
+                param.show_envvar = True
+        super().__init__(name, params=[*own, *common_params()], **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Take the common options, then run the command."""
@@ -103,9 +107,14 @@ class Command(click.Command):
         """Write the examples as they stand, one a line."""
         del ctx
         if self.epilog:
-            with formatter.section("Examples"):
-                for line in self.epilog.strip().splitlines():
-                    formatter.write(f"{'':{formatter.current_indent}}{line.strip()}\n")
+            write_examples(formatter, self.epilog.strip().splitlines())
+
+
+def write_examples(formatter: click.HelpFormatter, lines: Iterable[str]) -> None:
+    """Write examples as they stand, one a line."""
+    with formatter.section("Examples"):
+        for line in lines:
+            formatter.write(f"{'':{formatter.current_indent}}{line.strip()}\n")
 
 
 EVERYWHERE = "Options of every command"
@@ -122,20 +131,35 @@ def common_params() -> list[click.Parameter]:
             is_eager=True,
             expose_value=False,
             callback=_use_config,
-            help="Configuration file (TOML). Default: vplacer/config.toml in your configuration folder.",
+            help="Configuration file (TOML). Default: vplacer/config.toml in your configuration folder. "
+            "Environment: VPLACER_CONFIG.",
         ),
-        GroupedOption(["-q", "--quiet"], heading=EVERYWHERE, is_flag=True, help="No progress, no hints."),
+        GroupedOption(
+            ["-q", "--quiet"],
+            heading=EVERYWHERE,
+            envvar="VPLACER_QUIET",
+            is_flag=True,
+            help="No progress, no hints.",
+        ),
         GroupedOption(
             ["-v", "--verbose"],
             heading=EVERYWHERE,
+            envvar="VPLACER_VERBOSE",
             count=True,
             show_default=False,
             help="More detail; -vv for still more.",
         ),
-        GroupedOption(["--no-color"], heading=EVERYWHERE, is_flag=True, help="No colours (also: NO_COLOR)."),
+        GroupedOption(
+            ["--no-color"],
+            heading=EVERYWHERE,
+            envvar="VPLACER_NO_COLOR",
+            is_flag=True,
+            help="No colours (also: NO_COLOR).",
+        ),
         GroupedOption(
             ["--debug"],
             heading=EVERYWHERE,
+            envvar="VPLACER_DEBUG",
             is_flag=True,
             help="Show where in the program an error was raised.",
         ),

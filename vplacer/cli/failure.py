@@ -8,7 +8,9 @@ import traceback
 from typing import TextIO
 
 import click
+from click.core import ParameterSource
 
+from vplacer.cli.common import Common
 from vplacer.errors import InternalError, VplacerError
 
 OK = 0
@@ -80,9 +82,24 @@ def _usage(error: click.ClickException, stderr: TextIO) -> int:
         stderr.write(message + "\n")
         return BAD_USAGE
     say(stderr, re.sub(r"\.$", "", message))
+    if variable := _variable(error, context):
+        stderr.write(f"  set by the environment variable {variable}\n")
     if context is not None:
         stderr.write(f"  next: {context.command_path} --help\n")
     return BAD_USAGE
+
+
+def _variable(error: click.ClickException, context: click.Context | None) -> str | None:
+    """Return the environment variable that a refused value comes from; None = it comes from elsewhere."""
+    param = error.param if isinstance(error, click.BadParameter) else None
+    if context is None or not isinstance(param, click.Option) or not param.name:
+        return None
+    if context.get_parameter_source(param.name) is not ParameterSource.ENVIRONMENT:
+        return None
+    given = [param.envvar] if isinstance(param.envvar, str) else list(param.envvar or ())
+    names = [*given, f"{context.auto_envvar_prefix}_{param.name.upper()}"]
+    environ = context.obj.environ if isinstance(context.obj, Common) else {}
+    return next((name for name in names if environ.get(name)), None)
 
 
 def _first_line(error: BaseException) -> str:

@@ -48,6 +48,13 @@ command = Command(
     "list",
     callback=_run,
     help="List the example sites and the requests that go with them.",
-    params=[click.Option(["--format"], type=click.Choice(["text", "json"]), default="text")],
+    params=[
+        click.Option(
+            ["--format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            help="text for people, json for programs.",
+        )
+    ],
     epilog=examples("vplacer lab list", "vplacer lab list --format json"),
 )

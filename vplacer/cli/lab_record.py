@@ -8,17 +8,17 @@ import click
 
 from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.examples_type import FileOrExample
-from vplacer.cli.output import remark
+from vplacer.cli.output import count, remark
 from vplacer.cli.run import world_for
 
 
 @click.pass_context
-def _run(ctx: click.Context, site: str, output: Path) -> None:
+def _run(ctx: click.Context, site: str, output: Path, force: bool) -> None:
     from vplacer.jobs.lab import record_site
 
     common = common_of(ctx)
-    result = record_site(site, output, world_for(common))
-    remark(common, f"{output}: {len(result.inventory.hosts)} hosts, {len(result.inventory.vms)} VMs")
+    inventory = record_site(site, output, world_for(common), force=force).inventory
+    remark(common, f"{output}: {count(inventory.hosts, 'host')}, {count(inventory.vms, 'VM')}")
 
 
 command = Command(
@@ -36,6 +36,7 @@ command = Command(
             required=True,
             help="The recording to write: .json, or .json.gz for a compressed one.",
         ),
+        click.Option(["--force"], is_flag=True, help="Replace a file that is no recording, too."),
     ],
     epilog=examples(
         "vplacer lab record nvswitch -o nvswitch.json.gz",

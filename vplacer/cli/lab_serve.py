@@ -11,7 +11,7 @@ import click
 
 from vplacer.cli.common import Command, Common, common_of, examples
 from vplacer.cli.examples_type import FileOrExample
-from vplacer.cli.output import emit, remark
+from vplacer.cli.output import count, emit, remark
 from vplacer.cli.run import world_for
 
 if TYPE_CHECKING:
@@ -49,24 +49,29 @@ def _announce(common: Common, served: Served, format_: str) -> None:
                     "username": served.username,
                     "password_file": str(served.password_file) if served.password_file else None,
                     "api_version": served.api_version,
+                    "overlays": str(served.overlays) if served.overlays else None,
                 }
             ),
         )
         return
     password = served.password_file or "(the one you gave)"
+    overlays = f"  overlays       {served.overlays}\n" if served.overlays else ""
     emit(
         common,
-        f"{served.name}: simulated vCenter, {served.hosts} hosts, {served.vms} VMs, "
+        f"{served.name}: simulated vCenter, {count(served.hosts, 'host')}, {count(served.vms, 'VM')}, "
         f"API {served.api_version}\n"
         f"  address        {served.address}\n"
         f"  URL            {served.url}\n"
         f"  CA file        {served.ca_file}\n"
         f"  user           {served.username}\n"
-        f"  password file  {password}\n",
+        f"  password file  {password}\n"
+        f"{overlays}",
     )
     options = f"--vcenter {served.address} --ca-file {served.ca_file} --username {served.username}"
     if served.password_file:
         options += f" --password-file {served.password_file}"
+    if served.overlays:
+        options += f" --overlays {served.overlays}"
     remark(common, f"vplacer plan --dry-run {options} -r REQUEST\nCtrl-C ends it.")
 
 
@@ -76,7 +81,9 @@ command = Command(
     help="Serve SITE as a vCenter on this machine, over HTTPS on loopback, for vplacer and any other client, "
     "until Ctrl-C. SITE is an example of `vplacer lab list`, or an inventory YAML or snapshot; a file of "
     "that name goes first. The certificate authority is made anew at each start. The password is that of "
-    "--password-file or VPLACER_LAB_PASSWORD, else a random one, in a file that only you can read.",
+    "--password-file or VPLACER_LAB_PASSWORD, else a random one, in a file that only you can read. What no "
+    "vCenter tells, such as NVLinks of PCIe cards, is written into a folder for vplacer's --overlays. "
+    "Both last until the end.",
     params=[
         click.Argument(["site"], type=FileOrExample("sites")),
         click.Option(
@@ -103,7 +110,12 @@ command = Command(
             type=click.Path(path_type=Path),
             help="Keep the state in this file: read at the start if it is there, written at the end.",
         ),
-        click.Option(["--format"], type=click.Choice(["text", "json"]), default="text"),
+        click.Option(
+            ["--format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            help="How address, account and files are told.",
+        ),
     ],
     epilog=examples(
         "vplacer lab serve nvswitch --port 8443",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import signal
 import sys
@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 
 import click
 
-from vplacer.cli import failure
+from vplacer.cli import failure, standard_streams
 from vplacer.cli.commands import TREE, LazyGroup
 from vplacer.cli.common import ENVVAR_PREFIX, Common, common_params, take_common
+from vplacer.errors import VplacerError
 
 PROGRAM = "vplacer"
 
@@ -73,10 +74,15 @@ def main(arguments: Sequence[str], common: Common) -> int:
     try:
         code = root().main(list(arguments), prog_name=PROGRAM, standalone_mode=False, obj=common)
         common.stdout.flush()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            return failure.PIPE_CLOSED
+        # click writes help and version itself.
+        closed = error.errno == errno.EBADF and error.filename is None
+        told = standard_streams.cannot_write(error) if closed else error
+        return failure.report(told, common.stderr, debug=common.debug)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else failure.FAILED
-    except BrokenPipeError:
-        return failure.PIPE_CLOSED
     except BaseException as error:
         return failure.report(error, common.stderr, debug=common.debug)
     return code if isinstance(code, int) else failure.OK
@@ -85,17 +91,22 @@ def main(arguments: Sequence[str], common: Common) -> int:
 def run() -> NoReturn:
     """Run the program on this process's arguments and exit."""
     signal.signal(signal.SIGTERM, _terminate)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
-            # A name that the terminal's encoding lacks is no reason to fail.
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    standard_streams.prepare()
     if "_VPLACER_COMPLETE" in os.environ:
         from vplacer.cli.completion import register
 
         register()
-    code = main(sys.argv[1:], Common(environ=os.environ))
+    common = Common(environ=os.environ)
+    code = main(sys.argv[1:], common)
     if code == failure.PIPE_CLOSED:
-        _silence(sys.stdout)
+        standard_streams.drop_output()
+    try:
+        standard_streams.close_output()
+    except BrokenPipeError:
+        code = failure.PIPE_CLOSED
+    except VplacerError as error:
+        # What ended the run has been told already, and may be this.
+        code = code or failure.report(error, common.stderr, debug=common.debug)
     sys.exit(code)
 
 
@@ -103,9 +114,3 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """Unwind on SIGTERM as on any exit: sessions are logged out, servers stopped, half files removed."""
     del number, frame
     raise SystemExit(failure.TERMINATED)
-
-
-def _silence(stream: Any) -> None:
-    """Let the interpreter flush a stream whose reader is gone without a complaint."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

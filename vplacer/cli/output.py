@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
+
 from vplacer.cli import failure
 from vplacer.cli.common import Common
-from vplacer.errors import OutputError
+from vplacer.cli.standard_streams import cannot_write
+
+
+def count(things: Sized | int, word: str) -> str:
+    """Return how many there are, in words: "1 host", "2 hosts"."""
+    number = things if isinstance(things, int) else len(things)
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def emit(common: Common, text: str) -> None:
@@ -20,7 +28,7 @@ def emit(common: Common, text: str) -> None:
     except BrokenPipeError:
         raise SystemExit(failure.PIPE_CLOSED) from None
     except OSError as error:
-        raise OutputError("cannot be written", obj="standard output", why=error.strerror) from None
+        raise cannot_write(error) from None
 
 
 def remark(common: Common, text: str) -> None:

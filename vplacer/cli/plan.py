@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,9 +69,7 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
         include_managed=values["include_managed"],
         previous=values["since"],
         output=values["output"],
-        search=SolveOptions(
-            seed=values["seed"], work=values["work"], time_limit_s=values["time_limit"] or None
-        ),
+        search=SolveOptions(seed=values["seed"], work=values["work"], time_limit_s=values["time_limit"]),
     )
 
 
@@ -96,6 +95,12 @@ def exit_code(plan: Plan, *, detailed: bool) -> int:
     return failure.CHANGES if detailed and plan.steps else failure.OK
 
 
+def _refuse_nan(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds.", ctx, param)
+    return value
+
+
 _PATH = click.Path(path_type=Path)
 
 command = Command(
@@ -112,7 +117,12 @@ command = Command(
             help="The request: a YAML file (`vplacer schema request`), or the name of an example.",
         ),
         click.Option(["--dry-run"], is_flag=True, help="Compute and print; write nothing anywhere."),
-        click.Option(["-o", "--output"], metavar="FILE", type=_PATH, help="Save the plan."),
+        click.Option(
+            ["-o", "--output"],
+            metavar="FILE",
+            type=_PATH,
+            help="Save the plan. A plan that stands there is replaced; anything else only with --force.",
+        ),
         click.Option(
             ["--format"],
             type=click.Choice(["text", "json"]),
@@ -155,8 +165,11 @@ command = Command(
         click.Option(
             ["--time-limit"],
             metavar="SECONDS",
-            type=click.FloatRange(min=0),
-            help="Limit of the search in seconds; a plan found so far is used. Equal plans are not promised.",
+            type=click.FloatRange(min=0, min_open=True),
+            callback=_refuse_nan,
+            help="Limit of solving in seconds; reading the inventory does not count. It is looked at between "
+            "steps, so solving may end a little later. A plan found so far is used. Equal plans are not "
+            "promised.",
         ),
         click.Option(["--seed"], type=click.IntRange(min=0), default=1, help="Seed of the search."),
         click.Option(

@@ -14,7 +14,7 @@ from vplacer.cli.source_options import source_of, source_params
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, output: Path | None, force: bool, **values: Any) -> None:
+def _run(ctx: click.Context, /, output: Path | None, **values: Any) -> None:
     from vplacer.jobs.request_init import run_request_init
 
     common = common_of(ctx)
@@ -25,7 +25,6 @@ def _run(ctx: click.Context, /, output: Path | None, force: bool, **values: Any)
         folder=values["folder"],
         tag=values["tag"],
         output=output,
-        overwrite=force,
     )
     if output is None:
         emit(common, text)
@@ -48,7 +47,6 @@ command = Command(
             type=click.Path(path_type=Path),
             help="Write to this file instead of standard output.",
         ),
-        click.Option(["--force"], is_flag=True, help="Replace the file if it exists."),
         *source_params(),
     ],
     epilog=examples(

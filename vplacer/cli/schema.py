@@ -10,23 +10,23 @@ from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.output import emit
 
 FORMATS = ("inventory", "request", "overlay")
+"""Formats that people write."""
 
 
 @click.pass_context
-def _run(ctx: click.Context, format_name: str) -> None:
+def _run(ctx: click.Context, format: str) -> None:
     from vplacer.jobs.schema import schema
 
-    emit(common_of(ctx), json.dumps(schema(format_name), indent=2, ensure_ascii=False))
+    emit(common_of(ctx), json.dumps(schema(format), indent=2, ensure_ascii=False))
 
 
 command = Command(
     "schema",
     callback=_run,
-    help="Print the JSON Schema of a file format, for editors and checks.",
+    help="Print the JSON Schema of a file format, for editors and checks: inventory (YAML for "
+    "--from and --lab), request (for `vplacer plan -r`) or overlay (for --overlays).",
     params=[
-        click.Argument(
-            ["format_name"], metavar="FORMAT", type=click.Choice(["inventory", "request", "overlay"])
-        )
+        click.Argument(["format"], type=click.Choice(FORMATS)),
     ],
     epilog=examples(
         "vplacer schema request > request.schema.json",

@@ -25,7 +25,12 @@ command = Command(
     help="Show a saved plan as `vplacer plan` printed it; -v adds the changed fields, -vv the steps.",
     params=[
         click.Argument(["plan"], type=click.Path(path_type=Path)),
-        click.Option(["--format"], type=click.Choice(["text", "json"]), default="text"),
+        click.Option(
+            ["--format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            help="text for people, json for programs.",
+        ),
         click.Option(["--summary"], is_flag=True, help="Print only the counts and the verdict."),
     ],
     epilog=examples("vplacer show plan.json", "vplacer show plan.json -v"),

@@ -31,6 +31,10 @@ _HEADING = "Source of the inventory: one of --vcenter, --from, --lab, --replay"
 
 def source_params() -> list[click.Parameter]:
     """Return the source options, new for each command."""
+    return [*_which_source(), *_vcenter_login(), *_how_it_is_read()]
+
+
+def _which_source() -> list[click.Parameter]:
     return [
         _option(
             "--vcenter",
@@ -61,8 +65,18 @@ def source_params() -> list[click.Parameter]:
             envvar="VPLACER_REPLAY",
             help="Read a session recorded with --record or `vplacer lab record`.",
         ),
+    ]
+
+
+def _vcenter_login() -> list[click.Parameter]:
+    return [
         _option("--username", metavar="NAME", envvar="VPLACER_USERNAME", help="Account of the vCenter."),
-        _option("--password-file", metavar="FILE", type=_PATH, help="File that holds the password."),
+        _option(
+            "--password-file",
+            metavar="FILE",
+            type=_PATH,
+            help="File that holds the password. For every command: VPLACER_PASSWORD_FILE.",
+        ),
         _option("--password-stdin", is_flag=True, help="Read the password from standard input."),
         _option(
             "--ca-file",
@@ -72,6 +86,11 @@ def source_params() -> list[click.Parameter]:
             help="Certificates (PEM) to verify the vCenter with, instead of the system's.",
         ),
         _option("--insecure", is_flag=True, help="Do not verify the vCenter's certificate; warns each time."),
+    ]
+
+
+def _how_it_is_read() -> list[click.Parameter]:
+    return [
         _option(
             "--overlays",
             metavar="DIR",
@@ -98,6 +117,11 @@ def source_params() -> list[click.Parameter]:
             type=_PATH,
             help="Record the session with the vCenter (.json or .json.gz), without passwords, user names "
             "and other secrets.",
+        ),
+        _option(
+            "--force",
+            is_flag=True,
+            help="Replace output files of any kind too; never one that is read.",
         ),
     ]
 
@@ -139,6 +163,7 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
         allow_incomplete=values["allow_incomplete"],
         record=values["record"],
         measure_homes=values["measure_homes"],
+        force=values["force"],
     )
 
 

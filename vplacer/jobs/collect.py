@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vplacer.inventory.vcenter import Inventory
-from vplacer.jobs.output_file import check_writable
+from vplacer.jobs.file_kind import FileKind
+from vplacer.jobs.output_file import check_output, refuse_one_file_twice
 from vplacer.jobs.overlays import folder_beside, save_overlays
-from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.source import SourceOptions, read_source, source_files
 from vplacer.jobs.world import World
 
 
@@ -31,11 +32,13 @@ def run_collect(options: SourceOptions, output: Path, world: World) -> CollectRe
 
     Raises:
         InventoryIncomplete: nothing is written then, unless it was allowed.
-        OutputError: the snapshot cannot be written.
+        UsageError: the snapshot would replace a file that is read.
+        OutputError: the snapshot cannot be written, or would replace a file of another kind.
     """
     from vplacer.inventory.snapshot import save_snapshot
 
-    check_writable(output)
+    refuse_one_file_twice(output, options.record)
+    check_output(output, FileKind.SNAPSHOT, inputs=source_files(options), force=options.force)
     reading = read_source(options, world)
     save_snapshot(reading.inventory, output)
     folder = None

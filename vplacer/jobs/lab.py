@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from vplacer.errors import UsageError
 from vplacer.inventory.files import write_file
 from vplacer.jobs.fixtures import file_or_fixture, fixture_path, list_fixtures
-from vplacer.jobs.output_file import check_writable
+from vplacer.jobs.output_file import check_temporary_folder, check_writable, refuse_inputs
+from vplacer.jobs.overlays import find_overlays, save_overlays
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
@@ -110,7 +111,11 @@ class ServeOptions:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A simulated vCenter that runs. ``password_file`` None = the password was given by the environment."""
+    """A simulated vCenter that runs. ``password_file`` None = the password was given by the environment.
+
+    ``overlays`` is a folder with what goes with the site and no vCenter tells; None = nothing does. It
+    lasts as long as the server.
+    """
 
     name: str
     hosts: int
@@ -121,6 +126,7 @@ class Served:
     ca_file: Path
     username: str
     password_file: Path | None
+    overlays: Path | None
 
 
 @contextmanager
@@ -136,7 +142,9 @@ def serve_site(options: ServeOptions, world: World) -> Iterator[Served]:
     from vplacer.lab.soap.server import LabServer
 
     path = file_or_fixture("sites", options.site)
+    check_temporary_folder()
     if options.state is not None:
+        refuse_inputs(options.state, [path])
         check_writable(options.state)
     kept = options.state is not None and options.state.exists()
     site = load_state(options.state) if kept and options.state else load_site(path)
@@ -153,6 +161,7 @@ def serve_site(options: ServeOptions, world: World) -> Iterator[Served]:
         if password is None:
             password_file = server.ca_file.parent / "password"
             write_file(password_file, (server.password + "\n").encode())
+        overlays = _write_overlays(site, path, server.ca_file.parent / "overlays", world)
         try:
             yield Served(
                 name=site.name,
@@ -164,11 +173,22 @@ def serve_site(options: ServeOptions, world: World) -> Iterator[Served]:
                 ca_file=server.ca_file,
                 username=server.username,
                 password_file=password_file,
+                overlays=overlays,
             )
         finally:
             # Nothing that clients can call changes the site yet, so the state is still this one.
             if options.state is not None:
                 save_state(site, options.state)
+
+
+def _write_overlays(site: Site, file: Path, folder: Path, world: World) -> Path | None:
+    """Write the overlays that --lab would use into a folder; None = there are none."""
+    uuid = site.inventory.about.instance_uuid
+    found = find_overlays(None, site.overlays, file, world.environ, uuid)
+    if not found.items:
+        return None
+    save_overlays(folder, found.items)
+    return folder
 
 
 def _password(options: ServeOptions, world: World) -> tuple[str | None, Path | None]:
@@ -188,15 +208,19 @@ def _password(options: ServeOptions, world: World) -> tuple[str | None, Path | N
     return given, None
 
 
-def record_site(text: str, output: Path, world: World, account: LabAccount = LabAccount()) -> Reading:
+def record_site(
+    text: str, output: Path, world: World, account: LabAccount = LabAccount(), *, force: bool = False
+) -> Reading:
     """Record a session with a site's simulated vCenter, and write the site's overlays beside it.
 
     Raises:
-        OutputError: the recording cannot be written.
+        UsageError: the recording would replace the site.
+        OutputError: the recording cannot be written, or would replace a file of another kind without
+            ``force``.
     """
     from vplacer.jobs.source import SourceOptions, read_source
 
-    options = SourceOptions(lab=text, lab_account=account, record=output, allow_incomplete=True)
+    options = SourceOptions(lab=text, lab_account=account, record=output, allow_incomplete=True, force=force)
     return read_source(options, world)
 
 

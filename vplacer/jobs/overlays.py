@@ -79,9 +79,24 @@ def find_overlays(
 def save_overlays(folder: Path, overlays: tuple[Overlay, ...]) -> None:
     """Write overlays into a folder, one file a host; files of other hosts stay.
 
+    Files of hosts of which the folder says all of this already are not touched: they may be what the
+    overlays were read from.
+
     Raises:
         OutputError: the folder or a file cannot be written.
+        FileFormatError, NewerFormatError: a file in the folder is no overlay.
     """
+    from vplacer.inventory.overlay_file import load_overlays
     from vplacer.inventory.overlay_file import save_overlays as save
 
-    save(folder, overlays)
+    present = set(load_overlays(folder)) if folder.is_dir() else set()
+    changed = {overlay.host for overlay in overlays if overlay not in present}
+    save(folder, tuple(overlay for overlay in overlays if overlay.host in changed))
+
+
+def overlay_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files in an overlay folder; none where it cannot be read, which the reader tells."""
+    try:
+        return tuple(sorted(path for path in folder.iterdir() if path.is_file()))
+    except OSError:
+        return ()

@@ -9,10 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vplacer.errors import Undecided, UnknownObjectError, UsageError, VplacerError
+from vplacer.errors import FileFormatError, Undecided, UnknownObjectError, UsageError, VplacerError
+from vplacer.jobs.file_kind import FileKind, kind_of
 from vplacer.jobs.fixtures import file_or_fixture
-from vplacer.jobs.output_file import check_writable
-from vplacer.jobs.source import Reading, SourceOptions, read_source
+from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_file_twice
+from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
 from vplacer.jobs.world import World, timestamp
 from vplacer.solver.verdict import SolveOptions, Status, StoppedBy
 
@@ -72,10 +73,10 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     """
     from vplacer.request.load import load_request
 
-    request = load_request(file_or_fixture("requests", options.request))
+    request_path = file_or_fixture("requests", options.request)
+    request = load_request(request_path)
+    _check_outputs(options, request_path)
     previous = _previous(options, world)
-    if options.output is not None:
-        check_writable(options.output)
     reading = read_source(options.source, world)
     if previous is not None and not _same_vcenter(previous, reading, options, world):
         previous = None
@@ -89,6 +90,19 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
         save_plan(plan, options.output)
         saved = options.output
     return PlanResult(plan, seconds, saved, reading.overlay_origins)
+
+
+def _check_outputs(options: PlanOptions, request: Path) -> None:
+    """Refuse outputs that would replace what is read, or each other."""
+    record, source = options.source.record, options.source
+    refuse_one_file_twice(options.output, record)
+    if record is not None:
+        refuse_inputs(record, [request, *([options.previous] if options.previous else [])])
+    if options.output is not None:
+        # The plan of --since may be replaced: it is a plan, and read before.
+        check_output(
+            options.output, FileKind.PLAN, inputs=(request, *source_files(source)), force=source.force
+        )
 
 
 def make_problem(request: RequestFile, reading: Reading, options: PlanOptions) -> Problem:
@@ -243,4 +257,12 @@ def show_plan(path: Path) -> Plan:
     """
     from vplacer.plan.plan_file import load_plan
 
-    return load_plan(path)
+    try:
+        return load_plan(path)
+    except FileFormatError:
+        kind = kind_of(path)
+        if kind is FileKind.PLAN and path.read_bytes()[:2] == b"\x1f\x8b":
+            raise FileFormatError("is compressed", path=str(path), hint="unpack it with gunzip") from None
+        if kind is None or kind is FileKind.PLAN:
+            raise
+        raise FileFormatError(f"is {kind.value}, not a saved plan", path=str(path)) from None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from vplacer.errors import OutputError
 from vplacer.inventory.files import write_file
-from vplacer.jobs.output_file import check_writable
-from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.output_file import check_writable, refuse_inputs, refuse_one_file_twice
+from vplacer.jobs.source import SourceOptions, read_source, source_files
 from vplacer.jobs.world import World
 
 
@@ -19,12 +19,12 @@ def run_request_init(
     folder: str | None = None,
     tag: str | None = None,
     output: Path | None = None,
-    overwrite: bool = False,
 ) -> str:
     """Return a request that asks for what today's VMs have, and write it where asked to.
 
     Raises:
         UnknownObjectError: the cluster, folder or tag does not exist, or holds no VM.
+        UsageError: the file is one that is read.
         OutputError: the file exists and may not be replaced, or cannot be written.
     """
     from vplacer.constraints.ownership import reason_left_alone
@@ -32,7 +32,9 @@ def run_request_init(
     from vplacer.topology.build import build_topologies
 
     if output is not None:
-        if output.exists() and not overwrite:
+        refuse_inputs(output, source_files(options))
+        refuse_one_file_twice(output, options.record)
+        if output.exists() and not options.force:
             raise OutputError("exists already", obj=str(output), hint="--force replaces it")
         check_writable(output)
     reading = read_source(options, world)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from vplacer.errors import InternalError, InventoryIncomplete
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Gap, Inventory
-from vplacer.jobs.fixtures import file_or_fixture
+from vplacer.jobs.file_kind import FileKind
+from vplacer.jobs.fixtures import FixtureKind, file_or_fixture
 from vplacer.jobs.lab import LabAccount, lab_server
-from vplacer.jobs.output_file import check_writable
-from vplacer.jobs.overlays import find_overlays, folder_beside, save_overlays
+from vplacer.jobs.output_file import check_output, check_temporary_folder
+from vplacer.jobs.overlays import find_overlays, folder_beside, overlay_files, save_overlays
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class SourceOptions:
 
     ``file``, ``lab`` and ``cassette`` are paths or names of examples. ``overlays``: a folder, None = the
     usual places. ``record``: a file that the session is recorded into. ``measure_homes``: ask the hosts
-    on which NUMA nodes running VMs are now.
+    on which NUMA nodes running VMs are now. ``force``: outputs may replace files of any kind.
     """
 
     vcenter: str | None = None
@@ -53,6 +54,7 @@ class SourceOptions:
     allow_incomplete: bool = False
     record: Path | None = None
     measure_homes: bool = False
+    force: bool = False
     lab_account: LabAccount = field(default_factory=LabAccount)
 
 
@@ -77,7 +79,7 @@ def read_source(options: SourceOptions, world: World) -> Reading:
         VplacerError: any other reason why it could not be read, see `vplacer.errors`.
     """
     if options.record is not None:
-        check_writable(options.record)
+        check_output(options.record, FileKind.RECORDING, inputs=source_files(options), force=options.force)
     try:
         reading = _read(options, world)
     finally:
@@ -87,6 +89,27 @@ def read_source(options: SourceOptions, world: World) -> Reading:
     if reading.inventory.gaps and not options.allow_incomplete:
         raise incomplete(reading.inventory)
     return reading
+
+
+def source_files(options: SourceOptions) -> tuple[Path, ...]:
+    """Return the files that a source is read from, so that no output replaces one of them.
+
+    Raises:
+        UnknownObjectError: the name is that of no file and no example.
+    """
+    files = [path for path in (options.ca_file, options.password_file) if path is not None]
+    if options.overlays is not None:
+        files += overlay_files(options.overlays)
+    named: tuple[tuple[FixtureKind, str | None], ...] = (
+        ("sites", options.file),
+        ("sites", options.lab),
+        ("cassettes", options.cassette),
+    )
+    for kind, text in named:
+        if text is not None:
+            path = file_or_fixture(kind, text)
+            files += [path, *overlay_files(folder_beside(path))]
+    return tuple(files)
 
 
 def incomplete(inventory: Inventory) -> InventoryIncomplete:
@@ -116,6 +139,7 @@ def _read(options: SourceOptions, world: World) -> Reading:
     if options.file is not None:
         path = file_or_fixture("sites", options.file)
         site = load_site(path)
+        _refuse_old_api(site.inventory, path)
         return _with_overlays(options, world, site.inventory, site.overlays, path)
     if options.lab is not None:
         path = file_or_fixture("sites", options.lab)
@@ -134,6 +158,15 @@ def load_site(path: Path) -> Site:
     from vplacer.inventory.load import load_inventory_file
 
     return load_inventory_file(path)
+
+
+def _refuse_old_api(inventory: Inventory, path: Path) -> None:
+    """Refuse a file that tells of a vCenter which a session would refuse."""
+    from vplacer.vsphere.versions import MINIMUM, number, too_old
+
+    spoken = number(inventory.about.api_version)
+    if spoken and spoken < number(MINIMUM):
+        raise too_old(inventory.about.api_version, str(path))
 
 
 def _with_overlays(
@@ -181,6 +214,7 @@ def _from_lab(site: Site, options: SourceOptions, world: World) -> Inventory:
     from vplacer.vsphere.secret import Secret
     from vplacer.vsphere.session import ConnectOptions
 
+    check_temporary_folder()
     with lab_server(site, options.lab_account) as server:
         credentials = Credentials(server.username, Secret(server.password), "the lab", "the lab")
         connect = ConnectOptions(address=Address.parse(server.url), ca_file=server.ca_file)

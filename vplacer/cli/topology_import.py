@@ -1,0 +1,111 @@
+"""`vplacer topology import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vplacer.cli.common import Command, common_of, examples
+from vplacer.cli.output import count, remark, warn
+from vplacer.cli.run import world_for
+from vplacer.cli.source_options import source_of, source_params
+
+if TYPE_CHECKING:
+    from vplacer.jobs.topology_import import Imported
+
+FORMATS = ("nvidia-smi",)
+_NOT_HERE = {"overlays", "measure_homes"}
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, file: str, host: str, **values: Any) -> None:
+    from vplacer.jobs.topology_import import ImportOptions, import_matrix
+
+    common = common_of(ctx)
+    folder = values.pop("overlays")
+    options = ImportOptions(
+        source=source_of(ctx, common, {**values, "overlays": None, "measure_homes": False}),
+        file=file,
+        host=host,
+        folder=folder,
+        gpus=values["gpu"],
+        nics=dict(values["nic"]),
+    )
+    done = import_matrix(options, world_for(common))
+    for text in done.result.contradictions:
+        warn(common, f"{text}; not used")
+    for text in done.result.notes:
+        remark(common, f"Note: {text}")
+    remark(common, _summary(done, given=folder is not None))
+
+
+def _summary(done: Imported, *, given: bool) -> str:
+    overlay = done.result.overlay
+    told = sum(1 for device in overlay.devices if device.numa_node is not None)
+    linked = sum(1 for link in overlay.links if link.lanes > 0)
+    use = f"; use it with --overlays {done.folder}" if given else ""
+    return (
+        f"{done.folder}: {overlay.host}: {count(overlay.devices, 'device')}, {told} with a NUMA node, "
+        f"NVLink between {count(linked, 'pair')} of {count(overlay.links, 'pair')} known{use}"
+    )
+
+
+def _nic(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[tuple[str, str]]:
+    found = []
+    for text in value:
+        name, sign, address = text.partition("=")
+        if not (name and sign and address):
+            raise click.BadParameter(f"'{text}' is not of the form NIC0=0000:c1:00.0.", ctx, param)
+        found.append((name, address))
+    return found
+
+
+command = Command(
+    "import",
+    callback=_run,
+    help="Make an overlay for a host from FILE, the output of `nvidia-smi topo -m` printed on that ESXi host "
+    "(not in a VM); - reads standard input. NVLinks and NUMA nodes are taken over, held against what vCenter "
+    "says of the host; what contradicts it is named and left out. What other sources told stays in the file.",
+    params=[
+        click.Argument(["file"]),
+        click.Option(
+            ["--host"],
+            metavar="HOST",
+            required=True,
+            help="Where it was printed: the host's name, that up to the first dot, or the managed object id.",
+        ),
+        click.Option(
+            ["--format"], type=click.Choice(FORMATS), default="nvidia-smi", help="What the file is."
+        ),
+        click.Option(
+            ["-o", "--overlays"],
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            envvar="VPLACER_OVERLAYS",
+            help="The overlay folder to write into. Default: the one in your data folder that is used for "
+            "this vCenter without --overlays.",
+        ),
+        click.Option(
+            ["--gpu"],
+            metavar="ADDRESS",
+            multiple=True,
+            help="PCI address of GPU0, then of GPU1 and so on (one each). Default: the host's NVIDIA GPUs in "
+            "the order of their addresses, which is how nvidia-smi numbers them.",
+        ),
+        click.Option(
+            ["--nic"],
+            metavar="NAME=ADDRESS",
+            multiple=True,
+            callback=_nic,
+            help="PCI address of a NIC by its label (NIC0) or name (mlx5_0); the matrix does not tell it; "
+            "NICs without one are left out. More than once.",
+        ),
+        *(param for param in source_params() if param.name not in _NOT_HERE),
+    ],
+    epilog=examples(
+        "vplacer topology import esx01.txt --host esx01 --from site.json.gz -o overlays",
+        "vplacer topology import esx01.txt --host esx01 --lab site.yaml --nic NIC0=0000:c1:00.0",
+    ),
+)
