@@ -8,7 +8,8 @@ as data. A case adds its own to them (mappings are merged, lists are joined) and
 - ``options``: ``include_managed``, ``repair``, ``partial`` as on the command line;
 - ``expect``: ``status`` and any of ``vms`` (see `_check_vm`), ``placed`` (how many), ``unplaced`` (all of
   them), ``same_host`` and ``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint, part of
-  the evidence), ``ways_out`` (VM, parts of texts or ``field: value``), ``levels``, ``left_alone``, ``notes``;
+  the evidence), ``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM, parts of
+  texts), ``levels``, ``left_alone``, ``notes``;
 - ``xfail``: what is known to be wrong, if the case does not hold yet.
 
 Cards are called ``gpu0``, ``nic0`` and so on in the order of their addresses, or by their address.
@@ -206,7 +207,7 @@ def _check_vm(found: Outcome, name: str, wanted: dict[str, Any]) -> None:
     it. ``bound_by``: of all devices, or by kind. ``labels``: of the devices, each once. ``stays``: left as it
     is. ``sign``: what the plan shows. ``near``: the farthest any of its devices may be from its vCPUs;
     ``near_gpus`` and ``near_nics``: of one kind. ``path``: the words of the plan for the ways between its
-    GPUs and to its NICs.
+    GPUs and to its NICs. ``line``, ``no_line``: what its line of the plan's text says, or does not.
     """
     host = found.host_of(name)
     placement, plan = found.placements[name], found.planned[name]
@@ -236,6 +237,9 @@ def _check_vm(found: Outcome, name: str, wanted: dict[str, Any]) -> None:
             assert {a.numa.value for a in asks} == {value}, said
         elif key == "path":
             assert [a.path for a in plan.asks] == value, said
+        elif key in ("line", "no_line"):
+            line = next(text for text in said.splitlines() if text[1:2] != " " and text[3:].startswith(name))
+            assert (value in line) is (key == "line"), said
         else:
             raise AssertionError(f"a case cannot state '{key}' of a VM")
 
@@ -294,6 +298,13 @@ def _check_ways_out(found: Outcome, wanted: dict[str, list[Any]]) -> None:
         assert bool(have) == bool(ways), shown
 
 
+def _check_not_ways_out(found: Outcome, wanted: dict[str, list[str]]) -> None:
+    """None of the ways shown has these words."""
+    for name, words in wanted.items():
+        texts = [way.text for way in found.reasons[name].relaxations]
+        assert not [text for text in texts if any(word in text for word in words)], texts
+
+
 def _check_levels(found: Outcome, wanted: dict[str, int]) -> None:
     have = {level.id: level.value for level in found.solution.levels}
     assert {key: have[key] for key in wanted} == wanted, plan_text(found.plan, verbosity=2)
@@ -319,6 +330,7 @@ _CHECKS = {
     "different_hosts": _check_different_hosts,
     "reasons": _check_reasons,
     "ways_out": _check_ways_out,
+    "not_ways_out": _check_not_ways_out,
     "levels": _check_levels,
     "left_alone": _check_left_alone,
     "notes": _check_notes,

@@ -33,6 +33,7 @@ from vplacer.plan.observed import (
     observe_vm,
     running_vms,
 )
+from vplacer.plan.off_vms import off_notes
 from vplacer.plan.order import Job, in_order, with_dependencies
 from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
 from vplacer.plan.settings import manual_cores_per_node
@@ -102,7 +103,11 @@ def build_plan(
         steps=steps,
         observed=_observed(problem, jobs),
         drift=tuple(drift),
-        notes=(*problem.request.notes, *_topology_notes(problem, jobs)),
+        notes=(
+            *problem.request.notes,
+            *off_notes(state, [job.draft for job in jobs]),
+            *_topology_notes(problem, jobs),
+        ),
         names=tuple(sorted(names.items())),
     )
 

@@ -128,7 +128,7 @@ def _vm_lines(plan: Plan, verbosity: int, style: Style) -> list[str]:
             place_text(plan, vm),
             devices_text(vm),
             bound_text(vm),
-            impact_text(vm),
+            impact_text(plan, vm),
             f"[{why_text(vm)}]",
         )
         for vm in changed

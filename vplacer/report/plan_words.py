@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vplacer.plan.changes import UpgradeHardware
 from vplacer.plan.model import Impact, Migration, Plan, PlannedAsk, Symbol, VmPlan
 from vplacer.request.demand import BoundBy
 from vplacer.topology.levels import NumaRelation
@@ -95,8 +96,8 @@ def bound_text(vm: VmPlan) -> str:
     return ", ".join(words)
 
 
-def impact_text(vm: VmPlan) -> str:
-    """Return what the change costs the VM's users."""
+def impact_text(plan: Plan, vm: VmPlan) -> str:
+    """Return what the change costs the VM's users, and what of an existing VM cannot be undone."""
     impact = vm.impact
     words = []
     if vm.symbol is Symbol.CREATE:
@@ -107,9 +108,21 @@ def impact_text(vm: VmPlan) -> str:
         words.append("migrates running")
     elif impact.migration is Migration.COLD:
         words.append("moves switched off")
+    words += _irreversible(plan, vm)
     if impact.loses:
         words.append("loses " + ", ".join(_LOSES[item] for item in _LOSES if item in impact.loses))
     return "; ".join(words) or "no downtime"
+
+
+def _irreversible(plan: Plan, vm: VmPlan) -> list[str]:
+    if vm.vm is None:
+        return []
+    changes = [plan.step_by_id[step].change for step in vm.steps]
+    return [
+        f"!! irreversible: hardware {change.before} -> {change.after}"
+        for change in changes
+        if isinstance(change, UpgradeHardware)
+    ]
 
 
 def impact_details(impact: Impact) -> list[str]:

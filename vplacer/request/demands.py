@@ -27,10 +27,11 @@ from vplacer.topology.host_topology import HostTopology
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a VM is to have. ``changed``: whether that differs from what it has.
+    """What a VM is to have.
 
-    ``other_devices``: whether the devices do. ``unlabelled``: it keeps devices it has, all of them Dynamic
-    DirectPath I/O without a label. ``was_static``: it has static devices today.
+    ``changed``: whether that differs from what it has; ``resized``: whether its size does; ``other_devices``:
+    whether the devices do. ``unlabelled``: it keeps the devices it has, none of which carries a label.
+    ``was_static``: it has static devices today.
     """
 
     cpus: int
@@ -39,6 +40,7 @@ class _Asked:
     gpus: tuple[GpuAsk, ...]
     nics: tuple[NicAsk, ...]
     changed: bool
+    resized: bool
     other_devices: bool
     unlabelled: bool
     was_static: bool
@@ -108,7 +110,7 @@ class DemandMaker:
             )
         asked = self._asked(target, base, today, policy, where)
         hosts = self._hosts(target, where)
-        mode = entry.placing.affinity or self._default_mode(asked, hosts)
+        mode = entry.placing.affinity or self._default_mode(asked, hosts, bool(entry.placing.may_move))
         if vm is not None and target.template is not None:
             difference = self._not_made_here(vm, target.template, today, asked, policy)
             if difference is not None:
@@ -131,9 +133,12 @@ class DemandMaker:
             return (own,)
         return tuple(self.places.reachable(where.clusters, where.hosts))
 
-    def _default_mode(self, asked: _Asked, hosts: tuple[Host, ...]) -> AffinityMode:
-        """Return the mode of a VM that states none: the one its devices imply, else what labels allow."""
-        if asked.unlabelled and not _exact(asked):
+    def _default_mode(self, asked: _Asked, hosts: tuple[Host, ...], may_move: bool) -> AffinityMode:
+        """Return the mode of a VM that states none: the one its devices imply, else what labels allow.
+
+        One that may move and keeps its size may be bound to labels: where that cannot be, it stays as it is.
+        """
+        if asked.unlabelled and not _exact(asked) and (asked.resized or not may_move):
             return AffinityMode.HINT
         return self.modes.default(asked.gpus, asked.nics, tuple(host.moid for host in hosts))
 
@@ -213,6 +218,7 @@ class DemandMaker:
             gpus,
             nics,
             changed=target.vm is None or sizes or other,
+            resized=sizes,
             other_devices=other,
             unlabelled=target.vm is not None and not (other or labels or today.static),
             was_static=bool(today.static),
