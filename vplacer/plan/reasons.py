@@ -53,7 +53,12 @@ def reasons_of(draft: Draft, violations: Iterable[Violation]) -> tuple[Reason, .
     if reasons:
         return tuple(reasons)
     if draft.relocate is not None:
-        return (Reason("make-room", "nothing is wrong with it: it makes room for others"),)
+        return (
+            Reason(
+                "make-room",
+                "nothing is wrong with it: elsewhere it makes room for others, or meets a preference",
+            ),
+        )
     affinity = any(item.key == NODE_AFFINITY for item in draft.reconfigure.extra_config)
     if affinity or _device_changes(draft):
         return (Reason("bind", "its devices, vCPUs and memory are to be bound in another way"),)

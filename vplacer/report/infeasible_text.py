@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vplacer.plan.model import Plan
+from vplacer.report.constraint_words import constraint_words
 from vplacer.report.plan_words import aligned, count
 from vplacer.report.style import PLAIN, Style
 from vplacer.solver.verdict import DemandReasons, HostReason, Status
@@ -50,7 +51,7 @@ def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLA
     rejections = sorted(first.rejections, key=lambda item: (-len(item.hosts), item.constraint))
     lines += [f"  {line}" for line in aligned([_rejection(plan, item) for item in rejections])]
     if not first.relaxations:
-        return [*lines, "No change of the request alone makes room."]
+        return [*lines, "No single change that was tried makes room."]
     ordered = sorted(first.relaxations, key=lambda item: (item.cost, item.text))
     ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
     return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways))]
@@ -60,7 +61,7 @@ def _rejection(plan: Plan, reason: HostReason) -> tuple[str, str, str, str]:
     """One row: how many hosts, the constraint, which hosts, the evidence."""
     texts = list(dict.fromkeys(text for _, text in reason.hosts))
     hosts = _shorten([plan.name(moid) for moid, _ in reason.hosts])
-    return str(len(reason.hosts)), reason.constraint, hosts, _evidence(texts)
+    return str(len(reason.hosts)), constraint_words(reason.constraint), hosts, _evidence(texts)
 
 
 def _shorten(names: list[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vplacer.plan.changes import UpgradeHardware
 from vplacer.plan.model import Impact, Migration, Plan, PlannedAsk, Symbol, VmPlan
+from vplacer.report.constraint_words import constraint_words
 from vplacer.request.demand import BoundBy
 from vplacer.topology.levels import NumaRelation
 
@@ -136,8 +137,8 @@ def impact_details(impact: Impact) -> list[str]:
 
 
 def why_text(vm: VmPlan) -> str:
-    """Return the codes of the reasons."""
-    return ", ".join(reason.code for reason in vm.reasons)
+    """Return the reasons in a few words each."""
+    return ", ".join(constraint_words(reason.code) for reason in vm.reasons)
 
 
 def size_text(mib: int) -> str:

@@ -6,13 +6,15 @@ The hosts are looked at with everything the answer places taken as untouchable. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from vplacer.constraints.labels import portable_labels, scope_of
 from vplacer.constraints.registry import checks, filters
-from vplacer.constraints.state import DeviceAssignment, Placement, Problem, State, Violation
-from vplacer.request.demand import Demand, Gang
+from vplacer.constraints.state import Placement, Problem, State, Violation
+from vplacer.inventory.vm import Vm
+from vplacer.request.demand import Demand, Gang, ResolvedRequest
+from vplacer.solver.alike import Memo
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
@@ -20,6 +22,7 @@ from vplacer.solver.instance import Instance, Rejection, no_options
 from vplacer.solver.option import Option
 from vplacer.solver.options import list_options
 from vplacer.solver.residual import Shortage, residual_state, seat
+from vplacer.solver.witness import witness
 
 _SUMS = ("pool-memory", "ha-admission", "headroom")
 """Checks of sums over hosts."""
@@ -27,13 +30,21 @@ _SUMS = ("pool-memory", "ha-admission", "headroom")
 
 @dataclass
 class Beside:
-    """An answer, and trials beside it. States and limits are kept: trials are many."""
+    """An answer, and trials beside it. States and answers are kept: trials are many.
+
+    ``bases``: hosts as they would be, in place of what the instance says of them, the answer's placements
+    aside. ``opened``: hosts whose filters are taken to let everything in. ``memo`` is shared by all trials.
+    """
 
     instance: Instance
     placements: tuple[Placement, ...]
+    bases: Mapping[str, HostState] = field(default_factory=dict)
+    opened: frozenset[str] = frozenset()
+    memo: Memo = field(default_factory=Memo)
     _tasks: dict[str, HostTask] = field(init=False)
     _states: dict[tuple[str, str | None], HostState] = field(default_factory=dict, init=False)
     _sums: dict[tuple[Demand, str], tuple[Violation, ...]] = field(default_factory=dict, init=False)
+    _gangs: dict[tuple[int, Demand], Rejection | None] = field(default_factory=dict, init=False)
     _where: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,20 +58,72 @@ class Beside:
         """The problem of the answer."""
         return self.instance.problem
 
+    def with_request(self, request: ResolvedRequest) -> Beside:
+        """Return the same answer under another request; what is placed asks for the same in both."""
+        problem = Problem(self.problem.inventory, self.problem.topologies, request)
+        changed = replace(self.instance, problem=problem)
+        return self._derived(Beside(changed, self.placements, self.bases, self.opened, self.memo))
+
+    def with_demands(self, demands: Iterable[Demand]) -> Beside:
+        """Return the answer with demands that have no place changed, or more of them."""
+        new = {demand.id: demand for demand in demands}
+        kept = tuple(new.pop(demand.id, demand) for demand in self.problem.request.demands)
+        return self.with_request(replace(self.problem.request, demands=(*kept, *new.values())))
+
+    def with_placement(self, placement: Placement) -> Beside:
+        """Return the answer with one placement more."""
+        placements = (*(p for p in self.placements if p.demand != placement.demand), placement)
+        vm = self.problem.inventory.vm_by_moid.get(placement.demand)
+        changed = Beside(self.instance, placements, self.bases, self.opened, self.memo)
+        return self._derived(changed, placement.host, vm.host if vm is not None else None)
+
+    def with_base(self, state: HostState) -> Beside:
+        """Return the answer with a host that is otherwise than the instance says."""
+        moid = state.host.moid
+        changed = Beside(self.instance, self.placements, {**self.bases, moid: state}, self.opened, self.memo)
+        return self._derived(changed, moid)
+
+    def with_opened(self, moid: str) -> Beside:
+        """Return the answer with a host that no filter rejects any more."""
+        opened = self.opened | {moid}
+        return self._derived(Beside(self.instance, self.placements, self.bases, opened, self.memo))
+
+    def _derived(self, other: Beside, *touched: str | None) -> Beside:
+        """Hand on the states of hosts that are not touched."""
+        other._states.update((key, state) for key, state in self._states.items() if key[0] not in touched)
+        return other
+
     def state(self, moid: str, without: str | None = None) -> HostState:
         """Return what the answer leaves of a host; ``without``: a VM that is about to leave its place."""
-        problem = self.problem
-        here = problem.inventory.vms_by_host.get(moid, ())
+        here = self.problem.inventory.vms_by_host.get(moid, ())
         key = (moid, without if any(vm.moid == without for vm in here) else None)
         if key not in self._states:
-            task = self._tasks.get(moid)
-            if task is None:
-                standing = tuple(vm for vm in here if not vm.template)
-                host = problem.inventory.host_by_moid[moid]
-                self._states[key] = build_host_state(problem, host, standing, ())
-            else:
-                self._states[key] = residual_state(self.instance, task, self.placements, key[1])
+            base = self.base(moid)
+            taken = base.actives or any(placement.host == moid for placement in self.placements)
+            self._states[key] = (
+                residual_state(self.instance, base, self.placements, key[1]) if taken else base
+            )
         return self._states[key]
+
+    def base(self, moid: str) -> HostState:
+        """Return a host as the VMs that the plan cannot touch leave it."""
+        if moid in self.bases:
+            return self.bases[moid]
+        task = self._tasks.get(moid)
+        return task.state if task is not None else self.emptied(moid, None)
+
+    def emptied(self, moid: str, without: Vm | None) -> HostState:
+        """Return a host without one of its VMs that the plan cannot touch."""
+        problem, task = self.problem, self._tasks.get(moid)
+        actives = task.state.actives if task is not None else ()
+        touched = {active.vm.moid for active in actives}
+        standing = tuple(
+            vm
+            for vm in problem.inventory.vms_by_host.get(moid, ())
+            if not vm.template and vm.moid not in touched and vm is not without
+        )
+        pairs = tuple((active.class_index, active.vm) for active in actives)
+        return build_host_state(problem, problem.inventory.host_by_moid[moid], standing, pairs)
 
     def rebooted(self, moid: str) -> HostState | None:
         """Return a host with all passthrough active that waits for a reboot; None if VMs are placed there."""
@@ -78,16 +141,35 @@ class Beside:
         return build_host_state(self.problem, replace(host, pci_devices=devices), standing, ())
 
     def filtered(self, demand: Demand, moid: str) -> Rejection | None:
-        """Return the first filter that rejects a host."""
-        host = self.problem.inventory.host_by_moid[moid]
+        """Return the first filter that rejects a host; hosts that no filter tells apart share the answer."""
+        if moid in self.opened:
+            return None
+        key = (self.memo.ruled(self.problem, demand), self.memo.host(self.problem, moid, demand))
+        if key not in self.memo.filtered:
+            self.memo.filtered[key] = self._filtered(demand, moid)
+        return self.memo.filtered[key]
+
+    def _filtered(self, demand: Demand, moid: str) -> Rejection | None:
+        inventory = self.problem.inventory
+        host = inventory.host_by_moid[moid]
         for item in filters():
             evidence = item.rejects(self.problem, demand, host)
             if evidence is not None:
                 return Rejection(item.id, evidence)
+        cluster = inventory.cluster_by_moid.get(host.cluster or "")
+        admission = cluster.admission if cluster is not None and cluster.ha_enabled else None
+        if admission is not None and moid in admission.dedicated:
+            return Rejection("ha-admission", "the host is dedicated to HA failover")
         return None
 
     def seated(self, demand: Demand, state: HostState) -> Option | Rejection:
-        """Return an option of a demand that fits a host, or why none does."""
+        """Return an option of a demand that fits a host, or why none does; hosts that are alike share it."""
+        key = (self.memo.demand(demand), self.memo.state(state))
+        if key not in self.memo.seated:
+            self.memo.seated[key] = self._seated(demand, state)
+        return self.memo.seated[key]
+
+    def _seated(self, demand: Demand, state: HostState) -> Option | Rejection:
         labels = portable_labels(self.problem, scope_of(state.host))
         listed = list_options(demand, state, labels)
         if not listed.options:
@@ -95,47 +177,55 @@ class Beside:
         found = seat(demand, listed.options, state, self.instance)
         return Rejection(found.constraint, found.evidence) if isinstance(found, Shortage) else found
 
-    def why_not(
-        self,
-        cls: DemandClass,
-        demand: Demand,
-        moid: str,
-        without_rule: str | None = None,
-        state: HostState | None = None,
-    ) -> Rejection | None:
-        """Return why a demand has no place on a host beside the answer, filters aside; None = it has.
+    def tried(self, cls: DemandClass, demand: Demand, moid: str, gang: bool = True) -> Option | Rejection:
+        """Return how a demand sits on a host beside the answer, or why it does not; filters aside.
 
         Args:
             cls: its class.
             demand: the demand, maybe changed.
             moid: the host.
-            without_rule: a rule between VMs to leave out.
-            state: the host as it would be, None = as the answer leaves it.
+            gang: whether the other members of its gang must find a place as well.
         """
-        if state is None:
-            state = self.state(moid, cls.vm.moid if cls.vm is not None else None)
+        state = self.state(moid, cls.vm.moid if cls.vm is not None else None)
         option = self.seated(demand, state)
         if isinstance(option, Rejection):
             return option
         return (
-            self._apart(demand, moid, without_rule)
-            or self._together(demand, moid, without_rule)
-            or self._gang(cls, demand)
+            self._apart(demand, moid)
+            or self._together(demand, moid)
+            or (self._gang(cls, demand) if gang else None)
             or self._sum(demand, option, state)
+            or option
         )
+
+    def why_not(self, cls: DemandClass, demand: Demand, moid: str) -> Rejection | None:
+        """Return why a demand has no place on a host beside the answer, filters aside; None = it has."""
+        found = self.tried(cls, demand, moid)
+        return found if isinstance(found, Rejection) else None
+
+    def open_to(self, cls: DemandClass, demand: Demand, moid: str) -> bool:
+        """Whether a demand may go to a host as far as the host alone decides."""
+        held = cls.vm is not None and not demand.may_move and cls.home is not None and moid != cls.home
+        return not held and self.filtered(demand, moid) is None
 
     def fits(self, cls: DemandClass, demand: Demand, moids: Iterable[str]) -> bool:
         """Return whether a demand has a place on one of some hosts."""
-        for moid in moids:
-            if cls.vm is not None and not demand.may_move and cls.home is not None and moid != cls.home:
-                continue
-            if self.filtered(demand, moid) is None and self.why_not(cls, demand, moid) is None:
-                return True
-        return False
+        return any(
+            self.open_to(cls, demand, moid) and self.why_not(cls, demand, moid) is None for moid in moids
+        )
 
-    def _apart(self, demand: Demand, moid: str, without: str | None) -> Rejection | None:
+    def placement(self, cls: DemandClass, demand: Demand, moid: str, gang: bool = True) -> Placement | None:
+        """Return a placement of a demand on a host, None where it has none."""
+        if not self.open_to(cls, demand, moid):
+            return None
+        option = self.tried(cls, demand, moid, gang)
+        if isinstance(option, Rejection):
+            return None
+        return witness(demand, option, self.state(moid, cls.vm.moid if cls.vm is not None else None))
+
+    def _apart(self, demand: Demand, moid: str) -> Rejection | None:
         for rule in self.problem.request.rules.apart:
-            if not rule.required or rule.name == without or demand.id not in rule.vms:
+            if not rule.required or demand.id not in rule.vms:
                 continue
             there = [vm for vm in rule.vms if vm != demand.id and self._where.get(vm) == moid]
             if len(there) >= rule.at_most:
@@ -143,9 +233,9 @@ class Beside:
                 return Rejection("apart", told)
         return None
 
-    def _together(self, demand: Demand, moid: str, without: str | None) -> Rejection | None:
+    def _together(self, demand: Demand, moid: str) -> Rejection | None:
         for rule in self.problem.request.rules.together:
-            if not rule.required or rule.name == without or demand.id not in rule.vms:
+            if not rule.required or demand.id not in rule.vms:
                 continue
             others = [vm for vm in rule.vms if vm != demand.id]
             elsewhere = [vm for vm in others if self._where.get(vm, moid) != moid]
@@ -157,6 +247,12 @@ class Beside:
         return None
 
     def _gang(self, cls: DemandClass, demand: Demand) -> Rejection | None:
+        key = (cls.index, demand)
+        if key not in self._gangs:
+            self._gangs[key] = self._gang_short(cls, demand)
+        return self._gangs[key]
+
+    def _gang_short(self, cls: DemandClass, demand: Demand) -> Rejection | None:
         """Look for a host of its own for every member at once, on one fabric if that is asked."""
         gang = next((item for item in self.problem.request.rules.gangs if item.name == cls.gang), None)
         if gang is None:
@@ -179,7 +275,7 @@ class Beside:
         for moid in self.problem.topologies:
             if cls.vm is not None and not demand.may_move and moid != cls.home:
                 continue
-            if self.filtered(demand, moid) is not None or self._apart(demand, moid, None) is not None:
+            if self.filtered(demand, moid) is not None or self._apart(demand, moid) is not None:
                 continue
             state = self.state(moid, cls.vm.moid if cls.vm is not None else None)
             if not isinstance(self.seated(demand, state), Rejection):
@@ -201,7 +297,7 @@ class Beside:
         """Ask the judge's checks of sums; hosts of one cluster have one answer."""
         key = (demand, state.host.cluster or state.host.moid)
         if key not in self._sums:
-            placement = _witness(demand, option, state)
+            placement = witness(demand, option, state)
             others = tuple(other for other in self.problem.request.demands if other.id != demand.id)
             request = replace(self.problem.request, demands=(*others, demand))
             problem = Problem(self.problem.inventory, self.problem.topologies, request)
@@ -238,19 +334,3 @@ def _matched(choices: list[frozenset[str]]) -> int:
         return False
 
     return sum(find(number, set()) for number in range(len(choices)))
-
-
-def _witness(demand: Demand, option: Option, state: HostState) -> Placement:
-    """Return a placement that takes as much as the option does; which cards does not matter."""
-    devices = []
-    for use in option.uses:
-        if use.resource == "vgpu":
-            cards = [cell.addresses[0] for cell in state.cells if cell.card.vgpu][:1] * use.count
-        elif use.resource == "group":
-            cards = [address for group in use.sets for address in group]
-        else:
-            cards = [
-                (state.cells[cell].addresses * count)[at] for cell, count in use.cells for at in range(count)
-            ]
-        devices += [DeviceAssignment(use.ask, use.index, address, use.bound_by) for address in cards]
-    return Placement(demand.id, state.host.moid, option.nodes, tuple(devices))

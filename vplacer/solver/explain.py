@@ -28,7 +28,7 @@ def explain(
         # One that has no place speaks for the others: rules and limits count those that have one.
         missing = replace(cls, demand=instance.problem.demand_by_id[members[0]])
         rejections = _rejections(instance, missing, beside)
-        ways = ways_out(beside, missing, rejections)
+        ways = ways_out(beside, missing, members, rejections)
         for member in members:
             found[member] = DemandReasons(member, len(rejections), _by_constraint(rejections), ways)
     return tuple(found[member] for member in sorted(found))
@@ -37,12 +37,20 @@ def explain(
 def _rejections(instance: Instance, cls: DemandClass, beside: Beside) -> dict[str, Rejection]:
     """The reason of every host of the inventory that has a topology."""
     return {
-        host.moid: instance.rejections.get((cls.index, host.moid))
+        host.moid: _of_the_request(cls, host.moid, instance.rejections.get((cls.index, host.moid)))
         or beside.why_not(cls, cls.demand, host.moid)
         or _OTHERS
         for host in instance.problem.inventory.hosts
         if host.moid in instance.problem.topologies
     }
+
+
+def _of_the_request(cls: DemandClass, moid: str, found: Rejection | None) -> Rejection | None:
+    """Tell hosts that the request leaves out from those of another cluster."""
+    demand = cls.demand
+    if found is None or found.constraint != "cluster" or not demand.hosts or moid in demand.hosts:
+        return found
+    return Rejection("hosts", found.evidence) if "the request names" in found.evidence else found
 
 
 def _by_constraint(rejections: dict[str, Rejection]) -> tuple[HostReason, ...]:

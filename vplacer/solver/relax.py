@@ -1,4 +1,4 @@
-"""Changes of a demand, and of a host's VMs, that may make room: candidates, to be tried."""
+"""Changes of a demand that may make room: candidates, to be tried."""
 
 from __future__ import annotations
 
@@ -8,20 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vplacer.constraints import costs
-from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import Problem
-from vplacer.constraints.supply import Seat, consumer_of_vm, holds_devices
-from vplacer.inventory.host import Host
-from vplacer.inventory.vm import Vm
+from vplacer.inventory.limits_table import FIRST_RELEASE
 from vplacer.request.demand import AffinityMode, Demand, GpuAsk, NicAsk, Policy
-from vplacer.solver.beside import Beside
-from vplacer.solver.classes import DemandClass
-from vplacer.solver.host_state import HostState
-from vplacer.solver.instance import Instance, Rejection
+from vplacer.request.sizing import needed_hardware_version
 from vplacer.topology.levels import Level
-
-MAX_EVICTIONS_A_HOST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +24,11 @@ class Change:
     relaxation: Relaxation
 
 
-def changes_of(demand: Demand) -> list[Change]:
-    """Return single changes of a demand's wishes, cheapest first; sizes apart (see `smaller`)."""
+def changes_of(demand: Demand, least_version: int = 0) -> list[Change]:
+    """Return single changes of a demand's wishes, cheapest first; sizes apart (see `smaller`).
+
+    ``least_version``: the hardware version that the VM or its template has: it is never lowered.
+    """
     found: list[Change] = []
     for index, ask in enumerate(demand.gpus):
         found += _gpu_changes(demand, index, ask)
@@ -41,6 +36,7 @@ def changes_of(demand: Demand) -> list[Change]:
         found += _nic_changes(demand, index, nic)
     found += _mode_changes(demand)
     found += _other_changes(demand)
+    found += _version_changes(demand, least_version)
     return sorted(found, key=lambda change: change.relaxation.cost)
 
 
@@ -107,11 +103,14 @@ def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
 
 
 def _mode_changes(demand: Demand) -> list[Change]:
-    if not demand.has_devices or demand.mode is AffinityMode.PIN:
+    """Other modes: those that still bind both sides first, what promises nothing last."""
+    if not demand.has_devices:
         return []
-    modes = (
-        [AffinityMode.PIN] if demand.mode is AffinityMode.LABEL else [AffinityMode.LABEL, AffinityMode.PIN]
-    )
+    modes = {
+        AffinityMode.LABEL: (AffinityMode.PIN, AffinityMode.HINT),
+        AffinityMode.HINT: (AffinityMode.LABEL, AffinityMode.PIN),
+        AffinityMode.PIN: (AffinityMode.LABEL, AffinityMode.HINT),
+    }
     return [
         _change(
             replace(demand, mode=mode),
@@ -121,7 +120,7 @@ def _mode_changes(demand: Demand) -> list[Change]:
             mode.value,
             costs.OTHER_BINDING + step,
         )
-        for step, mode in enumerate(modes)
+        for step, mode in enumerate(modes[demand.mode])
     ]
 
 
@@ -138,14 +137,65 @@ def _other_changes(demand: Demand) -> list[Change]:
     return found
 
 
+def _version_changes(demand: Demand, least: int) -> list[Change]:
+    """Lower hardware versions, highest first, down to what its size and devices need, and it has today."""
+    needed = needed_hardware_version(
+        demand.gpus, demand.nics, demand.vnuma_nodes is not None, demand.cpus, demand.memory_mib
+    )
+    found = []
+    for version in sorted(FIRST_RELEASE, reverse=True):
+        if max(least, needed) <= version < demand.hardware_version:
+            changed = replace(demand, hardware_version=version)
+            was, now = str(demand.hardware_version), str(version)
+            found.append(
+                _change(changed, "hardware_version", "hardware version", was, now, costs.OTHER_BINDING + 3)
+            )
+    return found
+
+
+def pairs_of(changes: list[Change], problem: Problem) -> list[Change]:
+    """Return two changes of different fields at once, cheapest first.
+
+    Each field is taken with its farthest change: what does not help so does not help with less.
+    """
+    farthest: dict[str | None, Change] = {}
+    for change in changes:
+        last = farthest.get(change.relaxation.field)
+        if (
+            last is None
+            or change.relaxation.field == "affinity"
+            or change.relaxation.cost >= last.relaxation.cost
+        ):
+            farthest[change.relaxation.field] = change
+    found = []
+    for one in changes:
+        for field, other in farthest.items():
+            first, second = one.relaxation, other.relaxation
+            if first.field == field or first.field is None or second.field is None or second.value is None:
+                continue
+            changed = with_field(problem, one.demand, field or "", second.value)
+            if changed is not None:
+                text = f"{first.text} and {second.text}"
+                found.append(Change(changed, Relaxation(text, first.cost + second.cost)))
+    return sorted(found, key=lambda change: (change.relaxation.cost, change.relaxation.text))
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "count": int,
+    "policy": Policy,
+    "interconnect": Level,
+    "at": Level,
+}
+
+
 def with_field(problem: Problem, demand: Demand, field: str, value: str) -> Demand | None:
     """Return a demand with the change that a relaxation's field and value say; None for others."""
     part = re.fullmatch(r"(gpus|nics)\[(\d+)\]\.(\w+)", field)
     if part is not None:
         index, name = int(part[2]), part[3]
         values: dict[str, Any] = {"min_speed_mbps" if name == "min_speed" else name: value or None}
-        if name == "count":
-            values = {"count": int(value)}
+        if name in _PARSERS:
+            values = {name: _PARSERS[name](value)}
         if part[1] == "gpus":
             return _with_gpu(demand, index, replace(demand.gpus[index], **values))
         return _with_nic(demand, index, replace(demand.nics[index], **values))
@@ -154,6 +204,12 @@ def with_field(problem: Problem, demand: Demand, field: str, value: str) -> Dema
             return replace(demand, cpus=int(value))
         case "memory":
             return replace(demand, memory_mib=int(value.removesuffix(" MiB")))
+        case "may_move":
+            return replace(demand, may_move=value == "true")
+        case "vnuma":
+            return replace(demand, vnuma_nodes=None if value == "auto" else int(value))
+        case "hardware_version":
+            return replace(demand, hardware_version=int(value))
         case "affinity":
             return replace(demand, mode=AffinityMode(value))
         case "hosts":
@@ -209,71 +265,3 @@ def _greatest(above: int, fits: Callable[[int], bool]) -> int | None:
         else:
             high = middle
     return low or None
-
-
-def room_made(beside: Beside, cls: DemandClass, moid: str) -> list[Relaxation]:
-    """Return the migration of one running VM off a host that would let the demand in.
-
-    Only VMs without devices are offered: they move while they run. Some other host has room for it.
-    """
-    problem = beside.problem
-    host = problem.inventory.host_by_moid[moid]
-    if beside.filtered(cls.demand, moid) is not None:
-        return []
-    if cls.vm is not None and not cls.demand.may_move and moid != cls.home:
-        return []
-    state = beside.state(moid, cls.vm.moid if cls.vm is not None else None)
-    movable = [
-        vm
-        for vm in problem.inventory.vms_by_host.get(moid, ())
-        if vm.is_on
-        and not vm.template
-        and vm.moid not in problem.demanded_vms
-        and not holds_devices(vm)
-        and not vm.node_affinity
-        and reason_left_alone(vm) is None
-    ]
-    for vm in sorted(movable, key=lambda vm: (vm.cpus, vm.memory_mib, vm.moid))[:MAX_EVICTIONS_A_HOST]:
-        freed = without_vm(state, vm, beside.instance)
-        if freed is None or isinstance(beside.seated(cls.demand, freed), Rejection):
-            continue
-        if any(consumer_fits(beside, vm, other) for other in problem.inventory.hosts if other is not host):
-            return [
-                Relaxation(f"move {vm.name} off {host.name}", costs.HOST_CHANGE + 1, None, "move", vm.moid)
-            ]
-    return []
-
-
-def consumer_fits(beside: Beside, vm: Vm, host: Host) -> bool:
-    """Whether another host of the cluster has room for a running VM, by its sums."""
-    home = beside.problem.inventory.host_by_moid[vm.host or ""]
-    if host.moid not in beside.problem.topologies or host.cluster is None or host.cluster != home.cluster:
-        return False
-    consumer = consumer_of_vm(vm, host, beside.problem.request.options)
-    return consumer is not None and consumer.whole.fits(beside.state(host.moid).total_room)
-
-
-def without_vm(state: HostState, vm: Vm, instance: Instance) -> HostState | None:
-    """Return a host's state without a VM that has no devices; None if it cannot be told apart."""
-    consumer = consumer_of_vm(vm, state.host, instance.problem.request.options)
-    if consumer is None:
-        return None
-    position = {node: index for index, node in enumerate(state.node_ids)}
-    room, items, divisible = list(state.room), list(state.items), list(state.divisible)
-    allowed = tuple(sorted(position[node] for node in consumer.nodes if node in position))
-    if consumer.seat is Seat.BOUND:
-        for node in consumer.nodes:
-            room[position[node]] = room[position[node]] + consumer.part
-    elif consumer.seat is Seat.ITEM and (consumer.part, consumer.parts, allowed) in items:
-        items.remove((consumer.part, consumer.parts, allowed))
-    elif consumer.seat is Seat.DIVISIBLE and (consumer.whole, allowed) in divisible:
-        divisible.remove((consumer.whole, allowed))
-    else:
-        return None
-    return replace(
-        state,
-        room=tuple(room),
-        items=tuple(items),
-        divisible=tuple(divisible),
-        total_room=state.total_room + consumer.whole,
-    )

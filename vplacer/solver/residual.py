@@ -11,7 +11,6 @@ from vplacer.constraints.supply import Amount, Consumer, Seat, consumer_of_deman
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import Demand
 from vplacer.solver.cells import build_cells
-from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, as_items, bound_per_node
 from vplacer.solver.instance import Instance
 from vplacer.solver.option import Option
@@ -27,17 +26,16 @@ class Shortage:
 
 
 def residual_state(
-    instance: Instance, task: HostTask, placements: tuple[Placement, ...], without: str | None = None
+    instance: Instance, state: HostState, placements: tuple[Placement, ...], without: str | None = None
 ) -> HostState:
     """Return a host's state with an answer's VMs counted as untouchable.
 
     Args:
         instance: the instance.
-        task: the host.
+        state: the host as the VMs that the plan cannot touch leave it.
         placements: the answer's placements.
         without: a demand to leave out: one that is about to be placed anew.
     """
-    state = task.state
     demands = instance.problem.demand_by_id
     options = instance.problem.request.options
     here = [p for p in placements if p.host == state.host.moid and not p.stays and p.demand != without]

@@ -1,109 +1,178 @@
-"""The cheapest ways out for a demand without a place: changes that were tried beside the answer and help."""
+"""The cheapest ways out for demands without a place: changes that were tried beside the answer and help."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from vplacer.constraints import costs
 from vplacer.constraints.registry import Relaxation, checks, filters
+from vplacer.request.demand import Demand, ResolvedRequest
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.instance import Rejection
-from vplacer.solver.relax import changes_of, room_made, scaled, smaller, with_field
+from vplacer.solver.moves import moves
+from vplacer.solver.relax import Change, changes_of, pairs_of, scaled, smaller, with_field
+from vplacer.solver.trial import MAX_PLACED, Way, place_one_by_one
 
 MAX_RELAXATIONS = 4
+MAX_PAIRS = 100
+"""So many pairs of changes are tried, where no single one helps."""
+MAX_SUMS = 16
+"""Hosts whose sums are looked at: those of a cluster are one."""
 
 _OF_ADMINISTRATORS = ("rules[",)
 """Fields of a relaxation that are no wish of the demand: taken away by leaving out the filter."""
 
+_Helps = Callable[[Demand], bool]
 
-def ways_out(beside: Beside, cls: DemandClass, rejections: dict[str, Rejection]) -> tuple[Relaxation, ...]:
-    """Return the cheapest changes that help, one a field.
+
+def ways_out(
+    beside: Beside, cls: DemandClass, members: Sequence[str], rejections: dict[str, Rejection]
+) -> tuple[Relaxation, ...]:
+    """Return the cheapest changes that help, one a field; those that let all in before those that do not.
 
     Args:
         beside: the answer.
         cls: the class without a place.
+        members: its demands without a place.
         rejections: why each host rejects it.
     """
-    found = _wishes(beside, cls, list(rejections))
-    found += _sizes(beside, cls, list(rejections), wish_found=bool(found))
+    hosts = list(rejections)
+
+    def helps_one(demand: Demand) -> bool:
+        return beside.fits(cls, demand, hosts)
+
+    ways = _changes(beside, cls, helps_one)
     for moid, rejection in rejections.items():
-        found += _at_host(beside, cls, moid)
-        found += _rules(beside, cls, moid, rejection)
-        found += _sums(beside, cls, moid, rejection)
-        found += room_made(beside, cls, moid)
+        ways += _at_host(beside, cls, moid)
+        ways += _rules(beside, cls, moid, rejection)
+    ways += _sums(beside, cls, rejections)
+    ways += moves(beside, cls, members, hosts)
+    found = [_counted(way, cls, members, hosts) for way in ways]
+    if cls.gang is None and len(members) > 1 and any(cost >= costs.PARTIAL for _, cost in found):
+        most = min(len(members), MAX_PLACED)
+
+        def helps_all(demand: Demand) -> bool:
+            return helps_one(demand) and place_one_by_one(beside, cls, members, demand, hosts)[0] >= most
+
+        found += [_counted(way, cls, members, hosts) for way in _changes(beside, cls, helps_all)]
     cheapest: dict[str, Relaxation] = {}
-    for way in sorted(found, key=lambda r: (r.cost, r.text)):
+    for way, _ in sorted(found, key=lambda item: (item[0].cost, item[0].text)):
         cheapest.setdefault(way.field if way.field not in (None, "move") else way.text, way)
     return tuple(list(cheapest.values())[:MAX_RELAXATIONS])
 
 
-def _wishes(beside: Beside, cls: DemandClass, hosts: list[str]) -> list[Relaxation]:
-    """Give up one wish; of each, as little as helps."""
-    found: dict[str | None, Relaxation] = {}
-    for change in changes_of(cls.demand):
+def _counted(
+    way: Way, cls: DemandClass, members: Sequence[str], hosts: Sequence[str]
+) -> tuple[Relaxation, int]:
+    """Say for how many of several VMs a way out makes room, and make it dearer if not for all."""
+    relaxation, wanted = way.relaxation, len(members)
+    if wanted == 1 or cls.gang is not None:
+        return relaxation, relaxation.cost
+    lets_in = way.lets_in
+    if lets_in is None:
+        lets_in = max(1, place_one_by_one(way.beside, cls, members, way.demand, hosts)[0])
+    if lets_in >= wanted:
+        return relaxation, relaxation.cost
+    least = "at least " if lets_in == MAX_PLACED else ""
+    cost = relaxation.cost + costs.PARTIAL
+    text = f"{relaxation.text}: makes room for {least}{lets_in} of {wanted}"
+    return replace(relaxation, text=text, cost=cost), cost
+
+
+def _changes(beside: Beside, cls: DemandClass, helps: _Helps) -> list[Way]:
+    """Changes of the demand: one wish, of each as little as helps, or a smaller VM; else two at once."""
+    vm = beside.problem.inventory.vm_by_moid.get(cls.demand.vm or cls.demand.template or "")
+    least = (vm.hardware_version or 0) if vm is not None else 0
+    singles = changes_of(cls.demand, least)
+    found: dict[str | None, Change] = {}
+    for change in singles:
         field = change.relaxation.field
-        if field not in found and beside.fits(cls, change.demand, hosts):
-            found[field] = change.relaxation
-    return list(found.values())
+        if field not in found and helps(change.demand):
+            found[field] = change
+    sizes = smaller(cls.demand, helps)
+    chosen = [*found.values(), *sizes]
+    if not chosen:
+        chosen += islice((change for change in scaled(cls.demand) if helps(change.demand)), 1)
+    if not chosen:
+        pairs = islice(pairs_of(singles, beside.problem), MAX_PAIRS)
+        chosen += islice((change for change in pairs if helps(change.demand)), 1)
+    return [Way(change.relaxation, change.demand, beside) for change in chosen]
 
 
-def _sizes(beside: Beside, cls: DemandClass, hosts: list[str], wish_found: bool) -> list[Relaxation]:
-    """A smaller VM; cards, vCPUs and memory together where no single change helps."""
-    found = [c.relaxation for c in smaller(cls.demand, lambda demand: beside.fits(cls, demand, hosts))]
-    if not found and not wish_found:
-        whole = (c.relaxation for c in scaled(cls.demand) if beside.fits(cls, c.demand, hosts))
-        found += islice(whole, 1)
-    return found
-
-
-def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Relaxation]:
+def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Way]:
     """What lifts the one filter that rejects a host: a change of the host, or of a wish."""
-    problem = beside.problem
+    problem, demand = beside.problem, cls.demand
     host = problem.inventory.host_by_moid[moid]
-    if cls.vm is not None and not cls.demand.may_move and moid != cls.home:
+    if cls.vm is not None and not demand.may_move and moid != cls.home:
         return []
-    against = [item for item in filters() if item.rejects(problem, cls.demand, host) is not None]
+    if beside.filtered(demand, moid) is None:
+        return []
+    against = [item for item in filters() if item.rejects(problem, demand, host) is not None]
     if len(against) != 1:
         return []
-    way = against[0].relax(problem, cls.demand, host)
+    way = against[0].relax(problem, demand, host)
     if way is None:
         return []
-    if against[0].id == "gpu-model" and way.field is None:
-        state = beside.rebooted(moid)
-        helps = state is not None and beside.why_not(cls, cls.demand, moid, state=state) is None
-        return [way] if helps else []
-    demand = cls.demand
+    trial = beside
     if way.field is not None and not way.field.startswith(_OF_ADMINISTRATORS):
         changed = with_field(problem, demand, way.field, way.value or "")
         if changed is None or beside.filtered(changed, moid) is not None:
             return []
         demand = changed
-    return [way] if beside.why_not(cls, demand, moid) is None else []
+    else:
+        trial = trial.with_opened(moid)
+        if against[0].id == "gpu-model":
+            state = beside.rebooted(moid)
+            if state is None:
+                return []
+            trial = trial.with_base(state)
+    return [Way(way, demand, trial)] if trial.why_not(cls, demand, moid) is None else []
 
 
-def _rules(beside: Beside, cls: DemandClass, moid: str, rejection: Rejection) -> list[Relaxation]:
+def _rules(beside: Beside, cls: DemandClass, moid: str, rejection: Rejection) -> list[Way]:
     """The rule between VMs that alone keeps it off a host."""
     found = []
     for item in checks():
         if item.id == rejection.constraint and item.id in ("apart", "together") and item.relax is not None:
             for way in item.relax(beside.problem, cls.demand):
                 rule = (way.field or "").removeprefix("rules[").removesuffix("].policy")
-                if beside.why_not(cls, cls.demand, moid, without_rule=rule) is None:
-                    found.append(way)
+                trial = beside.with_request(_without_rule(beside.problem.request, rule))
+                if trial.why_not(cls, cls.demand, moid) is None:
+                    found.append(Way(way, cls.demand, trial))
     return found
 
 
-def _sums(beside: Beside, cls: DemandClass, moid: str, rejection: Rejection) -> list[Relaxation]:
-    """The one sum over hosts that is exceeded."""
-    if rejection.constraint not in ("pool-memory", "headroom"):
-        return []
-    exceeded = beside.sums_exceeded(cls, moid)
-    if len(exceeded) != 1:
-        return []
-    if rejection.constraint == "headroom":
-        return [Relaxation("ask for less headroom", costs.SOFTER_RULE, None, "headroom.hosts", "0")]
-    numbers = dict(exceeded[0].numbers)
-    gib = -(-(numbers["needed_mib"] - numbers["unreserved_mib"]) // 1024)
-    pool = exceeded[0].evidence.partition(":")[0]
-    return [Relaxation(f"let {pool} reserve {gib} GiB more", costs.HOST_CHANGE + 2)]
+def _without_rule(request: ResolvedRequest, name: str) -> ResolvedRequest:
+    rules = request.rules
+    apart = tuple(rule for rule in rules.apart if rule.name != name)
+    together = tuple(rule for rule in rules.together if rule.name != name)
+    return replace(request, rules=replace(rules, apart=apart, together=together))
+
+
+def _sums(beside: Beside, cls: DemandClass, rejections: dict[str, Rejection]) -> list[Way]:
+    """The one sum over hosts that is exceeded, of each cluster."""
+    inventory = beside.problem.inventory
+    firsts: dict[tuple[str, str], str] = {}
+    for moid, rejection in rejections.items():
+        if rejection.constraint in ("pool-memory", "headroom"):
+            firsts.setdefault((rejection.constraint, inventory.host_by_moid[moid].cluster or moid), moid)
+    found = []
+    for (constraint, _), moid in islice(firsts.items(), MAX_SUMS):
+        exceeded = beside.sums_exceeded(cls, moid)
+        if len(exceeded) != 1:
+            continue
+        if constraint == "headroom":
+            way = Relaxation("ask for less headroom", costs.SOFTER_RULE, None, "headroom.hosts", "0")
+            request = beside.problem.request
+            less = replace(request, options=replace(request.options, headroom_hosts=0))
+            found.append(Way(way, cls.demand, beside.with_request(less)))
+            continue
+        numbers = dict(exceeded[0].numbers)
+        gib = -(-(numbers["needed_mib"] - numbers["unreserved_mib"]) // 1024)
+        pool = exceeded[0].evidence.partition(":")[0]
+        way = Relaxation(f"let {pool} reserve {gib} GiB more", costs.HOST_CHANGE + 2)
+        found.append(Way(way, cls.demand, beside, lets_in=1))
+    return found
