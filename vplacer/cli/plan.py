@@ -158,9 +158,9 @@ command = Command(
         ),
         click.Option(
             ["--work"],
-            type=click.IntRange(min=1),
-            default=100,
-            help="Limit of the search in units of work: the same input gives the same plan.",
+            type=click.FloatRange(min=0, min_open=True),
+            help="Limit of the search, about a second of one core a unit, but counted, not clocked: the same "
+            "input gives the same plan. Default: 3, and 0.01 more a host.",
         ),
         click.Option(
             ["--time-limit"],
