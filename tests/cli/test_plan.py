@@ -142,17 +142,43 @@ def test_managed_vms_are_left_alone_unless_included(folder: Path, vplacer: Runne
 def test_incomplete_inventory_goes_on_when_allowed(folder: Path, vplacer: Runner) -> None:
     text = fixture_path("sites", "floating").read_text()
     (folder / "site.yaml").write_text(
-        text + "\ngaps:\n  - {object: esx01, path: config.graphicsInfo, kind: permission, reason: no}\n"
+        text + "\ngaps:\n  - {object: float-1, path: config.managedBy, kind: permission, reason: no}\n"
     )
     assert vplacer("plan --from site.yaml -r floating --dry-run").code == 5
     allowed = vplacer("plan --from site.yaml -r floating --dry-run --allow-incomplete")
     assert allowed.code == 0, allowed.err
     assert "INCOMPLETE: 1 part could not be read" in allowed.out
+    assert "\n  not read: float-1 config.managedBy (permission: no)\n" in allowed.out
+    told = vplacer("plan --from site.yaml -r floating --dry-run --allow-incomplete --format json")
+    (gap,) = json.loads(told.out)["source"]["gaps"]
+    assert (gap["name"], gap["path"], gap["kind"], gap["reason"]) == (
+        "float-1", "config.managedBy", "permission", "no",
+    )  # fmt: skip
     refused = vplacer("collect --from site.yaml -o site.json")
     assert refused.code == 5
     assert not (folder / "site.json").exists()
     assert vplacer("collect --from site.yaml -o site.json --allow-incomplete").code == 0
     assert vplacer("plan --from site.json -r floating --dry-run").code == 5, "the gap is in the snapshot"
+
+
+@pytest.mark.parametrize(
+    ("gap", "evidence"),
+    [
+        ("{object: float-1, path: config.hardware.device, kind: permission}", "what VM float-1 holds"),
+        ("{object: float-1, path: runtime.powerState, kind: permission}", "what VM float-1 holds"),
+        ("{object: float-1, path: runtime.host, kind: permission}", "what VM float-1 holds"),
+        ("{object: esx01, path: runtime.inMaintenanceMode, kind: fault}", "could not be read completely"),
+        ("{object: esx01, path: QueryConfigTarget, kind: fault}", "could not be read completely"),
+        ("{object: floating, path: configurationEx, kind: permission}", "configuration of cluster floating"),
+    ],
+)
+@pytest.mark.parametrize("source", ["--from", "--lab"])
+def test_unknown_is_not_free(source: str, gap: str, evidence: str, folder: Path, vplacer: Runner) -> None:
+    text = fixture_path("sites", "floating").read_text()
+    (folder / "site.yaml").write_text(f"{text}\ngaps:\n  - {gap}\n")
+    told = vplacer(f"plan {source} site.yaml -r floating --dry-run --allow-incomplete")
+    assert told.code == 4, told.out
+    assert evidence in told.out
 
 
 @pytest.mark.parametrize(

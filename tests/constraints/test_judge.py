@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,9 @@ def _problem(path: Path) -> Problem:
     site = load_inventory_file(path)
     topologies = build_topologies(site.inventory, site.overlays)
     request = parse_request(AS_THEY_ARE, "request.yaml")
-    resolved = resolve(request, site.inventory, topologies, owner_reason=reason_left_alone)
+    resolved = resolve(
+        request, site.inventory, topologies, owner_reason=partial(reason_left_alone, inventory=site.inventory)
+    )
     return Problem(site.inventory, topologies, replace(resolved, options=RequestOptions(partial=True)))
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.constraints.state_case import build_state
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.inventory.host import ConnectionState
+from vplacer.inventory.vcenter import Gap
 from vplacer.inventory.vm import Ownership, Vm, VmPower
 
 SITE = {
@@ -16,13 +17,16 @@ SITE = {
 }
 
 
+COMPLETE = build_state(SITE, {}).problem.inventory
+
+
 @pytest.fixture
 def vm() -> Vm:
-    return build_state(SITE, {}).problem.inventory.vms[0]
+    return COMPLETE.vms[0]
 
 
 def test_an_ordinary_vm_may_be_changed(vm: Vm) -> None:
-    assert reason_left_alone(vm) is None
+    assert reason_left_alone(vm, COMPLETE) is None
 
 
 @pytest.mark.parametrize(
@@ -42,13 +46,33 @@ def test_an_ordinary_vm_may_be_changed(vm: Vm) -> None:
     ],
 )
 def test_reasons(vm: Vm, change: dict[str, object], says: str) -> None:
-    reason = reason_left_alone(replace(vm, **change))  # type: ignore[arg-type]
+    reason = reason_left_alone(replace(vm, **change), COMPLETE)  # type: ignore[arg-type]
     assert reason is not None
     assert says in reason
 
 
 def test_methods_that_do_not_suit_the_power_state_are_no_reason(vm: Vm) -> None:
     on = replace(vm, ownership=Ownership(disabled_methods=("PowerOnVM_Task", "UpgradeVM_Task")))
-    assert reason_left_alone(on) is None
+    assert reason_left_alone(on, COMPLETE) is None
     off = replace(vm, power=VmPower.OFF, ownership=Ownership(disabled_methods=("PowerOffVM_Task",)))
-    assert reason_left_alone(off) is None
+    assert reason_left_alone(off, COMPLETE) is None
+
+
+@pytest.mark.parametrize(
+    ("gap", "says"),
+    [
+        (Gap("vm", "config.managedBy", "permission", "no"), "not read: config.managedBy (permission: no)"),
+        (Gap("vm", "disabledMethod", "permission", ""), "not read: disabledMethod (permission)"),
+        (Gap("vm", "runtime.question", "fault", "x"), "not read: runtime.question (fault: x)"),
+        (Gap("vm", "snapshot", "fault", "x"), "not read: snapshot (fault: x)"),
+        (Gap("vm", "config.hardware.device", "fault", "x"), "not read: config.hardware.device (fault: x)"),
+        (Gap("VirtualMachine", "runtime.question", "too_old", "x"), "not read: runtime.question"),
+        (Gap("vcenter", "tags", "permission", "x"), "whether it has the tag vplacer:ignore, not read: tags"),
+        (Gap("other", "config.managedBy", "permission", "x"), None),
+    ],
+)
+def test_what_was_not_read_may_be_a_reason(vm: Vm, gap: Gap, says: str | None) -> None:
+    named = {"vm": vm.moid, "vcenter": COMPLETE.about.instance_uuid}
+    gap = replace(gap, object=named.get(gap.object, gap.object))
+    reason = reason_left_alone(vm, replace(COMPLETE, gaps=(gap,)))
+    assert reason is None if says is None else reason is not None and says in reason

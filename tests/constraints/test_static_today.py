@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -86,7 +87,11 @@ def gone(host: Host) -> dict[str, Any]:
 def problem_of(found: Inventory, request: str) -> Problem:
     loaded = parse_request(f"version: 1\nvms: [{{select: {{name: vm}}, {request}}}]\n", "request.yaml")
     topologies = build_topologies(found)
-    return Problem(found, topologies, resolve(loaded, found, topologies, owner_reason=reason_left_alone))
+    return Problem(
+        found,
+        topologies,
+        resolve(loaded, found, topologies, owner_reason=partial(reason_left_alone, inventory=found)),
+    )
 
 
 def rows(found: Inventory, request: str) -> list[str]:

@@ -12,7 +12,9 @@ from vplacer.inventory.device_kind import DeviceKind, device_kind
 from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
-from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.site_load import load_site_text
+from vplacer.inventory.snapshot import save_snapshot
+from vplacer.inventory.vcenter import Gap, Inventory
 from vplacer.inventory.vm import NetworkBacking, Vm
 from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
@@ -179,3 +181,68 @@ def test_account_without_rights_sees_the_inventory_as_incomplete() -> None:
         read = collected(server)
     assert {gap.kind for gap in read.gaps} == {"permission"}
     assert {host.moid for host in site.inventory.hosts} <= {gap.object for gap in read.gaps}
+
+
+GAPS = """\
+format_version: 1
+host_kinds:
+  g: {cpu: {packages: 1, cores: 8}, memory_gib: 64, devices: [{gpu: L40S, count: 2, node: 0}]}
+clusters: [{name: c, hosts: [{kind: g, count: 2, name: "h{n}"}]}]
+pools: [{name: gold}]
+vms:
+  - {name: s, on: h1, cpus: 2, memory_gib: 4, devices: [{dynamic: L40S}]}
+gaps:
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "kind", "read_as"),
+    [
+        ("s", "config.hardware.device", "permission", "permission"),
+        ("s", "runtime.powerState", "fault", "fault"),
+        ("s", "runtime.host", "disconnected", "disconnected"),
+        ("vm-2001", "config.managedBy", "too_old", "fault"),
+        ("h1", "runtime.inMaintenanceMode", "permission", "permission"),
+        ("h1", "QueryConfigTarget", "permission", "permission"),
+        ("c", "configurationEx", "permission", "permission"),
+        ("gold", "config.memoryAllocation", "permission", "permission"),
+        ("datastore1", "summary.accessible", "permission", "permission"),
+    ],
+)
+def test_a_gap_of_any_object_is_a_gap_for_who_reads_it(name: str, path: str, kind: str, read_as: str) -> None:
+    site = load_site_text(f"{GAPS}  - {{object: {name}, path: {path}, kind: {kind}, reason: so}}\n")
+    (gap,) = site.inventory.gaps
+    with LabServer(site) as server:
+        read = collected(server)
+    assert [(g.object, g.path, g.kind) for g in read.gaps] == [(gap.object, path, read_as)]
+
+
+def test_a_gap_of_a_type_is_one_of_each_object() -> None:
+    site = load_site_text(f"{GAPS}  - {{object: HostSystem, path: config.graphicsInfo, kind: too_old}}\n")
+    with LabServer(site) as server:
+        read = collected(server)
+    expected = [(host.moid, "config.graphicsInfo") for host in site.inventory.hosts]
+    assert [(gap.object, gap.path) for gap in read.gaps] == expected
+
+
+def test_tags_nobody_may_read() -> None:
+    site = load_site_text(GAPS.removesuffix("gaps:\n"))
+    about = site.inventory.about
+    gap = Gap(about.instance_uuid, "tags", "permission", "no")
+    with LabServer(replace(site, inventory=replace(site.inventory, gaps=(gap,)))) as server:
+        read = collected(server)
+    assert [(g.object, g.path, g.kind) for g in read.gaps] == [(about.instance_uuid, "tags", "permission")]
+
+
+def test_a_vm_that_holds_a_card_and_is_not_seen_is_a_gap(tmp_path: Path) -> None:
+    site = load_site_text(GAPS.removesuffix("gaps:\n"))
+    (vm,) = site.inventory.vms
+    hidden = replace(site.inventory, vms=())
+    with LabServer(replace(site, inventory=hidden)) as server:
+        read = collected(server)
+    save_snapshot(hidden, tmp_path / "site.json")
+    loaded = load_inventory_file(tmp_path / "site.json").inventory
+    for inventory in (read, loaded):
+        (gap,) = inventory.gaps
+        assert (gap.object, gap.path, gap.kind) == (vm.moid, "", "permission")
+        assert gap.reason == "it holds cards of h1, but the account cannot see it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import yaml
@@ -77,7 +78,12 @@ def test_the_second_plan_has_nothing_to_do(name: str, affinity: str | None, may_
     request = parse_request(yaml.safe_dump(document), "request.yaml")
 
     def planned(inventory: Inventory) -> Plan:
-        resolved = resolve(request, inventory, topologies, owner_reason=reason_left_alone)
+        resolved = resolve(
+            request,
+            inventory,
+            topologies,
+            owner_reason=partial(reason_left_alone, inventory=inventory),
+        )
         problem = Problem(inventory, topologies, resolved)
         return build_plan(problem, solve(problem, SolveOptions()), created=NOW, tool_version="0.1.0")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.plan.cases import case_named, check_golden
-from vplacer.plan.model import DriftItem, ObjectKind, OverlayRef, Plan
+from vplacer.plan.model import DriftItem, MissingPart, ObjectKind, OverlayRef, Plan
 from vplacer.report.plan_text import plan_text, summary_text
 from vplacer.report.style import Style, use_colour
 
@@ -66,8 +66,18 @@ def _told(**changes: object) -> str:
 
 
 def test_an_incomplete_inventory_is_said_in_the_first_line() -> None:
-    source = replace(case_named("a bit of everything").plan().source, gaps=2)
-    assert "INCOMPLETE: 2 parts could not be read" in _told(source=source).splitlines()[0]
+    gaps = tuple(
+        MissingPart(
+            f"vm-{n}", f"web-{n}" if n else None, "config.hardware.device", "permission", "System.Read"
+        )
+        for n in range(7)
+    )
+    source = replace(case_named("a bit of everything").plan().source, gaps=gaps)
+    lines = _told(source=source).splitlines()
+    assert "INCOMPLETE: 7 parts could not be read" in lines[0]
+    assert lines[1] == "  not read: vm-0 config.hardware.device (permission: System.Read)"
+    assert lines[5] == "  not read: web-4 config.hardware.device (permission: System.Read)"
+    assert lines[6] == "  not read: 2 more, all of them in the plan's JSON"
 
 
 def test_overlays_with_source_and_age() -> None:

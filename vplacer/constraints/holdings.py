@@ -18,6 +18,7 @@ from vplacer.constraints.cards import (
     offers,
 )
 from vplacer.constraints.state import Problem
+from vplacer.inventory.hidden_holders import holders_named
 from vplacer.inventory.host import DeviceBinding, Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import (
@@ -385,15 +386,22 @@ def _narrowed(holdings: list[Holding]) -> list[Holding]:
 
 
 def _foreign_claims(problem: Problem, moid: str) -> tuple[Holding, ...]:
-    """Cards the host says are held by VMs that are not known to be on it."""
+    """Cards the host says are held by VMs that are not known to be on it, or that nobody sees.
+
+    Before API 9.1 a binding does not name its card: it is one of those that can be held as a whole.
+    """
     host = problem.inventory.host_by_moid[moid]
     here = {vm.moid for vm in problem.inventory.vms_by_host.get(moid, ())}
-    named = {binding.vm for binding in host.bindings if binding.address is not None}
-    for device in host.pci_devices:
-        if device.graphics is not None:
-            named.update(device.graphics.vms)
+    devices = devices_of_host(problem, moid)
+    whole = tuple(device.address for device in devices if device.passthrough)
     found: list[Holding] = []
-    for vm in sorted(named - here):
-        bindings = [b for b in host.bindings if b.vm == vm and b.address is not None]
-        found.extend(_claims_told(vm, host, bindings, devices_of_host(problem, moid)))
+    for vm in sorted(holders_named(host) - here):
+        bindings = [b for b in host.bindings if b.vm == vm]
+        told = _claims_told(vm, host, [b for b in bindings if b.address is not None], devices)
+        found.extend(told)
+        # A vGPU has a binding too, and the host's graphics tell its card.
+        unknown = [b for b in bindings if b.address is None]
+        for binding in unknown[sum(1 for holding in told if holding.device_key is None) :]:
+            key, by = binding.device_key, BoundBy.PLATFORM
+            found.append(Holding(vm, key, PASSTHROUGH, None, whole, None, by, None, False, None))
     return tuple(found)

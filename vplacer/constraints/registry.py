@@ -89,6 +89,8 @@ def placed_hosts(state: State) -> tuple[str, ...]:
 
 
 FILTER_MODULES: tuple[str, ...] = (
+    # First: what could not be read would be told as absent by the others.
+    "incomplete",
     "connection",
     "standby",
     "maintenance",

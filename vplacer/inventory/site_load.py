@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from vplacer.errors import NewerFormatError
-from vplacer.inventory.cluster import Cluster, Datastore, Network
+from vplacer.inventory.cluster import Cluster, Datastore, Network, ResourcePool
 from vplacer.inventory.host import DeviceBinding, Host, PciDevice
 from vplacer.inventory.limits_table import parse_release
 from vplacer.inventory.moids import moid_order
@@ -27,11 +27,21 @@ from vplacer.inventory.site_hosts import (
 from vplacer.inventory.site_kinds import build_kind
 from vplacer.inventory.site_names import MoidCounter, stable_uuid
 from vplacer.inventory.site_schema import SITE_SCHEMA
-from vplacer.inventory.site_vms import SiteVm, VmMaker, VmWorld
+from vplacer.inventory.site_vms import SiteVm, VmMaker, VmWorld, unreadable_gaps
 from vplacer.inventory.vcenter import About, Datacenter, Gap, Inventory
+from vplacer.inventory.vm import Vm
 from vplacer.inventory.yaml_marks import Document, parse_document, read_document
 
 FORMAT_VERSION: Final = 1
+_GAP_TYPES: Final = (
+    "HostSystem",
+    "VirtualMachine",
+    "ClusterComputeResource",
+    "ComputeResource",
+    "ResourcePool",
+)
+"""Types a gap may name: then no object of the type tells the property."""
+
 DEFAULT_TAKEN_AT: Final = "2025-01-01T00:00:00Z"
 
 
@@ -107,7 +117,7 @@ class _SiteBuilder:
             datastores=tuple(Datastore(self.datastores[name], name, state) for name, state in stores),
             networks=tuple(Network(moid, name) for name, moid in self.networks.items()),
             vms=tuple(sorted((item.vm for item in vms), key=lambda vm: moid_order(vm.moid))),
-            gaps=tuple(sorted([*self._gaps(), *connection_gaps(self.hosts)])),
+            gaps=tuple(sorted([*self._gaps(vms), *connection_gaps(self.hosts), *unreadable_gaps(vms)])),
             notes=tuple(self.data.get("notes", [])),
         )
         overlays = [site_overlay(item, self.about.instance_uuid, self.taken_at) for item in self.hosts]
@@ -218,18 +228,28 @@ class _SiteBuilder:
         rules = self.data["clusters"][index].get("rules", [])
         return add_rules(self.document, cluster, rules, ("clusters", index, "rules"), names)
 
-    def _gaps(self) -> list[Gap]:
-        return [
-            Gap(self._gap_object(raw["object"]), raw["path"], raw["kind"], raw.get("reason", ""))
-            for raw in self.data.get("gaps", [])
+    def _gaps(self, vms: list[SiteVm]) -> list[Gap]:
+        """Return the gaps of the file; each names an object by name or moid, or a type for all of them."""
+        objects: list[Host | Cluster | Vm | ResourcePool] = [
+            *[item.host for item in self.hosts],
+            *self.clusters,
+            *[item.vm for item in vms],
+            *self.pools.pools.values(),
         ]
-
-    def _gap_object(self, name: str) -> str:
-        """Return the moid of a host or cluster of this name; any other text stands for itself."""
-        for item in self.hosts:
-            if item.host.name == name:
-                return item.host.moid
-        return next((cluster.moid for cluster in self.clusters if cluster.name == name), name)
+        known = {name: name for name in (*_GAP_TYPES, self.about.instance_uuid)}
+        for table in (self.datacenters, self.datastores, self.networks):
+            known |= table | {moid: moid for moid in table.values()}
+        # Of two objects of one name the first is meant.
+        for item in reversed(objects):
+            known |= {item.name: item.moid, item.moid: item.moid}
+        found = []
+        for index, raw in enumerate(self.data.get("gaps", [])):
+            moid = known.get(raw["object"])
+            if moid is None:
+                text = f"nothing is called '{raw['object']}', so nothing of it can be missing"
+                raise self.document.error(("gaps", index, "object"), text)
+            found.append(Gap(moid, raw["path"], raw["kind"], raw.get("reason", "")))
+        return found
 
     def _extras(self, vms: list[SiteVm]) -> SiteExtras:
         held = [

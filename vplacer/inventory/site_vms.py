@@ -12,6 +12,7 @@ from vplacer.inventory.site_clusters import PoolMaker
 from vplacer.inventory.site_hosts import SiteHost, option_text
 from vplacer.inventory.site_names import MoidCounter, fill_number, has_number, matches, stable_uuid
 from vplacer.inventory.site_vm_devices import DeviceMaker, VmDevices
+from vplacer.inventory.vcenter import Gap
 from vplacer.inventory.vm import MeasuredHome, Ownership, Vm, VmPower, VnumaConfig
 from vplacer.inventory.yaml_marks import Document, Pointer
 
@@ -268,3 +269,19 @@ def _ownership(raw: dict[str, Any]) -> Ownership:
         is_agent=bool(raw.get("agent", False)),
         consolidation_needed=bool(raw.get("consolidation_needed", False)),
     )
+
+
+def unreadable_gaps(vms: list[SiteVm]) -> list[Gap]:
+    """Return a gap for each VM whose configuration vCenter cannot read, unless it surely takes nothing."""
+    lost = (ConnectionState.ORPHANED, ConnectionState.INVALID)
+    away = (ConnectionState.DISCONNECTED, ConnectionState.INACCESSIBLE)
+    return [
+        Gap(
+            vm.moid,
+            "config",
+            "disconnected" if vm.connection in away else "fault",
+            f"the VM is {vm.connection.value}; its configuration is unknown",
+        )
+        for vm in (item.vm for item in vms)
+        if not vm.readable and (vm.is_on or vm.connection not in lost)
+    ]

@@ -83,6 +83,14 @@ class Inventory:
         return {pool.moid: pool for pool in self.pools}
 
     @cached_property
+    def gaps_by_object(self) -> dict[str, tuple[Gap, ...]]:
+        """Gaps by the object they are of; a gap of all objects of a type is of the type's name."""
+        found: dict[str, list[Gap]] = {}
+        for gap in self.gaps:
+            found.setdefault(gap.object, []).append(gap)
+        return {moid: tuple(gaps) for moid, gaps in found.items()}
+
+    @cached_property
     def vms_by_host(self) -> dict[str, tuple[Vm, ...]]:
         """VMs by the host vCenter registers them on, powered off ones too."""
         found: dict[str, list[Vm]] = {}

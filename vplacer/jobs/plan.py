@@ -118,7 +118,7 @@ def make_problem(request: RequestFile, reading: Reading, options: PlanOptions) -
         request,
         reading.inventory,
         topologies,
-        owner_reason=reason_left_alone,
+        owner_reason=lambda vm: reason_left_alone(vm, reading.inventory),
         include_managed=frozenset(options.include_managed),
     )
     if options.partial is not None:

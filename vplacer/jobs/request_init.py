@@ -40,7 +40,10 @@ def run_request_init(
     reading = read_source(options, world)
     topologies = build_topologies(reading.inventory, reading.overlays)
     text = request_text(
-        reading.inventory, topologies, Scope(cluster, folder, tag), owner_reason=reason_left_alone
+        reading.inventory,
+        topologies,
+        Scope(cluster, folder, tag),
+        owner_reason=lambda vm: reason_left_alone(vm, reading.inventory),
     )
     if output is not None:
         write_file(output, text.encode())

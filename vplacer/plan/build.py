@@ -11,10 +11,12 @@ from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.errors import InternalError
 from vplacer.inventory.host import Host
 from vplacer.inventory.moids import moid_order
+from vplacer.inventory.vcenter import Inventory
 from vplacer.plan.draft import Draft, draft
 from vplacer.plan.model import (
     DriftItem,
     Impact,
+    MissingPart,
     Observed,
     OverlayRef,
     Plan,
@@ -225,8 +227,17 @@ def _source(problem: Problem, fingerprint: str, overlays: Sequence[OverlayRef]) 
         fingerprint=fingerprint,
         hosts=len(inventory.hosts),
         vms=sum(1 for vm in inventory.vms if not vm.template),
-        gaps=len(inventory.gaps),
+        gaps=_missing_parts(inventory),
         overlays=tuple(sorted(overlays, key=lambda item: (item.host, item.created, item.sha256))),
+    )
+
+
+def _missing_parts(inventory: Inventory) -> tuple[MissingPart, ...]:
+    named = (inventory.clusters, inventory.hosts, inventory.vms, inventory.pools, inventory.datastores)
+    names = {item.moid: item.name for items in named for item in items} if inventory.gaps else {}
+    return tuple(
+        MissingPart(gap.object, names.get(gap.object), gap.path, gap.kind, gap.reason)
+        for gap in inventory.gaps
     )
 
 

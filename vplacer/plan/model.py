@@ -219,11 +219,22 @@ class OverlayRef:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingPart:
+    """Something that could not be read. ``name`` of the object where it has one; the rest as in `Gap`."""
+
+    object: str
+    name: str | None
+    path: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """The inventory the plan was made from.
 
     ``fingerprint`` of the whole snapshot; ``hosts`` and ``vms`` count what was read, templates not
-    counted; ``gaps`` = places that could not be read (0 = complete).
+    counted; ``gaps``: what could not be read; none = complete.
     """
 
     vcenter: str
@@ -234,7 +245,7 @@ class Source:
     fingerprint: str
     hosts: int
     vms: int
-    gaps: int
+    gaps: tuple[MissingPart, ...]
     overlays: tuple[OverlayRef, ...]
 
 

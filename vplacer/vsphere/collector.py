@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from vplacer.errors import PermissionMissing
 from vplacer.inventory.cluster import Cluster, Datastore, Network
 from vplacer.inventory.cycle_search import no_cycle_search
+from vplacer.inventory.hidden_holders import hidden_holder_gaps
 from vplacer.inventory.host import HardwareLimits, Host
 from vplacer.inventory.vcenter import About, Datacenter, Inventory
 from vplacer.inventory.vm import MeasuredHome, Vm
@@ -280,18 +281,17 @@ class Collector:
             notes=self.notes,
         )
         if not vm.readable:
-            self._unreadable(vm, host)
+            self._unreadable(vm)
         return vm
 
-    def _unreadable(self, vm: Vm, host: MoRef | None) -> None:
+    def _unreadable(self, vm: Vm) -> None:
         """An orphaned entry takes nothing of any host; one that runs, or may, does."""
         state = vm.connection.value
         if state in ("orphaned", "invalid") and not vm.is_on:
             self.notes.add(f"{vm.name}: the VM is {state}; it was left out of account")
             return
-        on_host = f" on {host.moid}" if host else ""
         kind = "disconnected" if state in ("disconnected", "inaccessible") else "fault"
-        self.gaps.add(vm.moid, "config", kind, f"the VM{on_host} is {state}; its configuration is unknown")
+        self.gaps.add(vm.moid, "config", kind, f"the VM is {state}; its configuration is unknown")
 
     def _with_homes(self, vms: tuple[Vm, ...], samples: Mapping[str, HostSample]) -> tuple[Vm, ...]:
         """Give running VMs their measured home. Two of one name on a host cannot be told apart."""
@@ -327,6 +327,8 @@ class Collector:
                 self.gaps.add(
                     vm.host, "", "permission", "VMs run on this host, but the account cannot see it"
                 )
+        for gap in hidden_holder_gaps(hosts, {vm.moid for vm in vms}):
+            self.gaps.add(gap.object, gap.path, gap.kind, gap.reason)
         for moid in self.unit_of_host:
             if moid not in visible:
                 self.gaps.add(

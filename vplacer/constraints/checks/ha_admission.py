@@ -88,7 +88,7 @@ def _counts(host: Host) -> bool:
     return (
         host.connection is ConnectionState.CONNECTED
         and host.power is HostPower.ON
-        and not host.in_maintenance
+        and host.in_maintenance is False
     )
 
 

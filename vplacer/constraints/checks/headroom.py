@@ -56,7 +56,7 @@ def counts(host: Host) -> bool:
     return (
         host.connection is ConnectionState.CONNECTED
         and host.power in (HostPower.ON, HostPower.STANDBY)
-        and not host.in_maintenance
+        and host.in_maintenance is False
     )
 
 

@@ -15,12 +15,14 @@ def rejects(_problem: Problem, _demand: Demand, host: Host) -> str | None:
         return "the host is in maintenance mode"
     if host.in_quarantine:
         return "the host is in quarantine"
+    if host.in_maintenance is None:
+        return "vCenter does not say whether the host is in maintenance mode"
     return None
 
 
-def relax(problem: Problem, demand: Demand, host: Host) -> Relaxation | None:
+def relax(_problem: Problem, _demand: Demand, host: Host) -> Relaxation | None:
     """Ending the mode would do; that is the administrator's."""
-    if rejects(problem, demand, host) is None:
+    if not host.in_maintenance and not host.in_quarantine:
         return None
     mode = "maintenance mode" if host.in_maintenance else "quarantine"
     return Relaxation(f"end {mode} on {host.name}", HOST_CHANGE)

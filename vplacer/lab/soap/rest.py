@@ -47,8 +47,14 @@ class TagService:
     """
 
     def __init__(
-        self, account: Account, tagged: Sequence[tuple[Ref, Sequence[str]]], new_id: Callable[[], str]
+        self,
+        account: Account,
+        tagged: Sequence[tuple[Ref, Sequence[str]]],
+        new_id: Callable[[], str],
+        *,
+        denied: bool = False,
     ) -> None:
+        self._denied = denied
         self._account = account
         self._new_id = new_id
         self._sessions: set[str] = set()
@@ -77,6 +83,8 @@ class TagService:
             known = headers.get(_SESSION_HEADER, "") in self._sessions
         if not known:
             return RestReply(401, {"error_type": "UNAUTHENTICATED"})
+        if self._denied:
+            return RestReply(403, {"error_type": "UNAUTHORIZED"})
         if method == "GET" and parts.path.startswith(_TAGGING):
             return self._get(parts.path.removeprefix(_TAGGING))
         if method == "POST" and parts.path == f"{_TAGGING}/tag-association":

@@ -136,7 +136,9 @@ class LabServer:
             self.ca_file.write_bytes(certificates.ca_pem)
         dispatcher = Dispatcher(self.vcenter, self.faults)
         vcenter = self.vcenter
-        rest = TagService(vcenter.account, vcenter.site.tags, vcenter.settings.new_id)
+        rest = TagService(
+            vcenter.account, vcenter.site.tags, vcenter.settings.new_id, denied=vcenter.site.tags_denied
+        )
         version_file = versions.version_file(self.vcenter.settings.api_version)
         try:
             self._server = SoapServer(self.host, self._port, context, dispatcher, rest, version_file)

@@ -40,6 +40,7 @@ class ServedSite:
         about: who it says it is.
         name: what its administrator called the vCenter; None = nothing.
         tags: objects with their tags, written ``category:name``.
+        tags_denied: nobody may read the tags.
     """
 
     store: Store
@@ -47,6 +48,7 @@ class ServedSite:
     about: vim.AboutInfo
     name: str | None = None
     tags: tuple[tuple[Ref, tuple[str, ...]], ...] = ()
+    tags_denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pyVmomi import vim
 from vplacer.inventory.host import ConnectionState, DeviceBinding, Host, Passthrough, Pnic, Sriov
 from vplacer.inventory.pci import PciAddress
 from vplacer.lab.soap.views.world import World
-from vplacer.lab.soap.wire.typetable import share
+from vplacer.lab.soap.wire.typetable import Ref, share
 
 _MIB = 1024 * 1024
 
@@ -109,7 +109,7 @@ def graphics_info(world: World, host: Host) -> list[Any]:
             graphicsType=device.graphics.type,
             vgpuMode=device.graphics.mode.value,
             memorySizeInKB=device.graphics.memory_kib or 0,
-            vm=world.refs(device.graphics.vms),
+            vm=[_holder(world, vm) for vm in device.graphics.vms],
         )
         for device in host.pci_devices
         if device.graphics is not None
@@ -150,13 +150,18 @@ def gpu_capabilities(host: Host) -> list[Any]:
 
 def bindings(world: World, host: Host) -> list[Any]:
     """Return ``HostAssignableHardwareBinding`` of the devices in use."""
-    return [_binding(world, binding) for binding in host.bindings if world.ref(binding.vm) is not None]
+    return [_binding(world, binding) for binding in host.bindings]
+
+
+def _holder(world: World, vm: str) -> Ref:
+    """Return the reference of a VM that holds a card; a host names VMs that the account cannot see too."""
+    return world.ref(vm) or vim.VirtualMachine(vm)
 
 
 def _binding(world: World, binding: DeviceBinding) -> Any:
     return vim.host.AssignableHardwareBinding(
         instanceId=binding.instance_id,
-        vm=world.ref(binding.vm),
+        vm=_holder(world, binding.vm),
         pciId=None if binding.address is None else str(binding.address),
         deviceKey=binding.device_key,
     )

@@ -24,6 +24,12 @@ from vplacer.lab.soap.views.world import ComputeUnit, World
 from vplacer.lab.soap.wire import typetable
 from vplacer.lab.soap.wire.typetable import Ref
 
+_BASES: dict[str, tuple[str, ...]] = {
+    "ClusterComputeResource": ("ComputeResource",),
+    "VirtualApp": ("ResourcePool",),
+}
+"""Types that a gap of another type's name is of too."""
+
 
 def lab_site(state: LabState) -> ServedSite:
     """Return a state as a site that `LabServer` serves."""
@@ -34,7 +40,8 @@ def lab_site(state: LabState) -> ServedSite:
         store.add(seen.ref, seen.props, seen.answers)
     _withhold(store, world)
     about = state.inventory.about
-    return ServedSite(store, folders.root, _about(about), about.name, tuple(_tags(world)))
+    denied = any(gap.path == "tags" for gap in state.inventory.gaps_by_object.get(about.instance_uuid, ()))
+    return ServedSite(store, folders.root, _about(about), about.name, tuple(_tags(world)), denied)
 
 
 def _objects(world: World, folders: Folders) -> Iterator[Seen]:
@@ -67,7 +74,11 @@ def _browser(world: World, unit: ComputeUnit) -> Seen:
     def config_target(host: Ref) -> Any:
         if host is None:
             return unit_target(world, unit.hosts)
-        return HostOffers(world, hosts[_member(hosts, host)]).config_target()
+        moid = _member(hosts, host)
+        for gap in world.inventory.gaps_by_object.get(moid, ()):
+            if gap.path == "QueryConfigTarget":
+                raise _fault(host, gap.kind, gap.reason)
+        return HostOffers(world, hosts[moid]).config_target()
 
     def config_option(key: str | None, host: Ref, guest_ids: tuple[str, ...] = ()) -> Any:
         if host is not None:
@@ -112,21 +123,27 @@ def _tags(world: World) -> Iterator[tuple[Ref, tuple[str, ...]]]:
 
 def _withhold(store: Store, world: World) -> None:
     """Make unreadable again what could not be read when the inventory was taken."""
-    entries = {typetable.moid(entry.ref): entry for entry in store.entries()}
+    lost = {h.moid for h in world.inventory.hosts if h.connection is not ConnectionState.CONNECTED}
+    unset = {(vm.moid, "config") for vm in world.inventory.vms if not vm.readable}
+    entries: dict[str, list[Entry]] = {}
+    for entry in store.entries():
+        kind = typetable.wire_name(type(entry.ref))
+        for name in {typetable.moid(entry.ref), kind, *_BASES.get(kind, ())}:
+            entries.setdefault(name, []).append(entry)
     for gap in world.inventory.gaps:
-        entry = entries.get(gap.object)
-        fault = None if entry is None else _fault(entry, gap.kind, gap.reason)
-        if entry is not None and fault is not None:
-            entry.withheld[gap.path] = fault
+        # A lost connection shows in the host's own state, an unreadable VM in what it leaves unset.
+        shown = (gap.kind == "disconnected" and gap.object in lost) or (gap.object, gap.path) in unset
+        if not shown:
+            for entry in entries.get(gap.object, ()):
+                entry.withheld[gap.path] = _fault(entry.ref, gap.kind, gap.reason)
 
 
-def _fault(entry: Entry, kind: str, reason: str) -> Any:
+def _fault(ref: Ref, kind: str, reason: str) -> Any:
     if kind == "permission":
-        return vim.fault.NoPermission(object=entry.ref, privilegeId="System.Read", msg=reason)
-    if kind == "fault":
-        return vmodl.fault.SystemError(reason=reason, msg=reason)
-    # A lost connection shows in the host's own state, an old API in what it does not know.
-    return None
+        return vim.fault.NoPermission(object=ref, privilegeId="System.Read", msg=reason)
+    if kind == "disconnected":
+        return vmodl.fault.HostNotReachable(msg=reason)
+    return vmodl.fault.SystemError(reason=reason, msg=reason)
 
 
 def _about(about: About) -> Any:
