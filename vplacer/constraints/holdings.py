@@ -92,16 +92,6 @@ class HostUse:
     vgpu_held: Mapping[PciAddress, tuple[str, ...]]
     devices: Mapping[PciAddress, AssignableDevice]
 
-    def not_held(self) -> tuple[AssignableDevice, ...]:
-        """Return whole cards nobody is known to hold; some may be held by an uncertain holder."""
-        return tuple(d for d in self.devices.values() if d.passthrough and d.address not in self.held)
-
-    def uncertain_count(self, addresses: Iterable[PciAddress], kind: str = PASSTHROUGH) -> int:
-        """Return how many of these cards uncertain holders may hold, at most."""
-        wanted = set(addresses)
-        holders = sum(1 for h in self.uncertain if h.kind == kind and not wanted.isdisjoint(h.candidates))
-        return min(holders, len(wanted))
-
     def free_vfs(self, address: PciAddress) -> int:
         """Return the virtual functions certainly free on a port."""
         device = self.devices.get(address)
