@@ -23,10 +23,14 @@ _OWN = frozenset({"moid", "name", "uuid", "bindings", "cluster", "pci_devices", 
 
 @dataclass
 class Memo:
-    """Answers by the number of a demand and the number of a host or of its state."""
+    """Answers by the number of a demand and the number of a host or of its state.
+
+    ``emptied``: hosts, by moid, without one of their VMs.
+    """
 
     filtered: dict[tuple[int, int], Rejection | None] = field(default_factory=dict)
     seated: dict[tuple[int, int], Option | Rejection] = field(default_factory=dict)
+    emptied: dict[tuple[str, str | None], HostState] = field(default_factory=dict)
     _numbers: dict[Hashable, int] = field(default_factory=dict)
     _known: dict[int, tuple[object, int]] = field(default_factory=dict)
 

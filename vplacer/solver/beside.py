@@ -114,6 +114,12 @@ class Beside:
 
     def emptied(self, moid: str, without: Vm | None) -> HostState:
         """Return a host without one of its VMs that the plan cannot touch."""
+        key = (moid, without.moid if without is not None else None)
+        if key not in self.memo.emptied:
+            self.memo.emptied[key] = self._emptied(moid, without)
+        return self.memo.emptied[key]
+
+    def _emptied(self, moid: str, without: Vm | None) -> HostState:
         problem, task = self.problem, self._tasks.get(moid)
         actives = task.state.actives if task is not None else ()
         touched = {active.vm.moid for active in actives}

@@ -203,7 +203,8 @@ def with_field(problem: Problem, demand: Demand, field: str, value: str) -> Dema
         case "cpus":
             return replace(demand, cpus=int(value))
         case "memory":
-            return replace(demand, memory_mib=int(value.removesuffix(" MiB")))
+            amount, _, unit = value.partition(" ")
+            return replace(demand, memory_mib=int(amount) * (1024 if unit == "GiB" else 1))
         case "may_move":
             return replace(demand, may_move=value == "true")
         case "vnuma":

@@ -14,7 +14,7 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.instance import Rejection
 from vplacer.solver.moves import moves
 from vplacer.solver.relax import Change, changes_of, pairs_of, scaled, smaller, with_field
-from vplacer.solver.trial import MAX_PLACED, Way, place_one_by_one
+from vplacer.solver.trial import MAX_PLACED, Way, judged, place_gang, place_one_by_one
 
 MAX_RELAXATIONS = 4
 MAX_PAIRS = 100
@@ -42,7 +42,7 @@ def ways_out(
     hosts = list(rejections)
 
     def helps_one(demand: Demand) -> bool:
-        return beside.fits(cls, demand, hosts)
+        return beside.fits(cls, demand, hosts) and _lets_in(beside, cls, members[:1], demand, hosts) > 0
 
     ways = _changes(beside, cls, helps_one)
     for moid, rejection in rejections.items():
@@ -50,18 +50,41 @@ def ways_out(
         ways += _rules(beside, cls, moid, rejection)
     ways += _sums(beside, cls, rejections)
     ways += moves(beside, cls, members, hosts)
-    found = [_counted(way, cls, members, hosts) for way in ways]
+    found = [_counted(way, cls, members, hosts) for way in ways if _holds(way, cls, members, hosts)]
     if cls.gang is None and len(members) > 1 and any(cost >= costs.PARTIAL for _, cost in found):
         most = min(len(members), MAX_PLACED)
 
         def helps_all(demand: Demand) -> bool:
-            return helps_one(demand) and place_one_by_one(beside, cls, members, demand, hosts)[0] >= most
+            return helps_one(demand) and _lets_in(beside, cls, members, demand, hosts) >= most
 
         found += [_counted(way, cls, members, hosts) for way in _changes(beside, cls, helps_all)]
     cheapest: dict[str, Relaxation] = {}
     for way, _ in sorted(found, key=lambda item: (item[0].cost, item[0].text)):
         cheapest.setdefault(way.field if way.field not in (None, "move") else way.text, way)
     return tuple(list(cheapest.values())[:MAX_RELAXATIONS])
+
+
+def _lets_in(
+    beside: Beside, cls: DemandClass, members: Sequence[str], demand: Demand, hosts: Sequence[str]
+) -> int:
+    """Place members of a class one after the other; 0 where the judge does not accept them.
+
+    A gang is placed whole; where this simple search finds no places, the answer that it fits stands.
+    """
+    if cls.gang is not None:
+        originals = beside.problem.demand_by_id
+        changed = (replace(demand, id=m, name=originals[m].name, source=None) for m in cls.members)
+        placed, trial = place_gang(beside.with_demands(changed), cls.gang, hosts)
+        return len(members) if not placed or judged(trial) else 0
+    placed, trial = place_one_by_one(beside, cls, members, demand, hosts)
+    return placed if judged(trial) else 0
+
+
+def _holds(way: Way, cls: DemandClass, members: Sequence[str], hosts: Sequence[str]) -> bool:
+    """Whether a way out that was not judged yet stands; what a host will be like, the judge cannot see."""
+    if way.lets_in is not None or way.beside.opened or cls.gang is not None:
+        return True
+    return _lets_in(way.beside, cls, members[:1], way.demand, hosts) > 0
 
 
 def _counted(
@@ -73,13 +96,20 @@ def _counted(
         return relaxation, relaxation.cost
     lets_in = way.lets_in
     if lets_in is None:
-        lets_in = max(1, place_one_by_one(way.beside, cls, members, way.demand, hosts)[0])
+        place = _lets_in if not way.beside.opened else _unjudged
+        lets_in = max(1, place(way.beside, cls, members, way.demand, hosts))
     if lets_in >= wanted:
         return relaxation, relaxation.cost
     least = "at least " if lets_in == MAX_PLACED else ""
     cost = relaxation.cost + costs.PARTIAL
     text = f"{relaxation.text}: makes room for {least}{lets_in} of {wanted}"
     return replace(relaxation, text=text, cost=cost), cost
+
+
+def _unjudged(
+    beside: Beside, cls: DemandClass, members: Sequence[str], demand: Demand, hosts: Sequence[str]
+) -> int:
+    return place_one_by_one(beside, cls, members, demand, hosts)[0]
 
 
 def _changes(beside: Beside, cls: DemandClass, helps: _Helps) -> list[Way]:
