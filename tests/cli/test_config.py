@@ -42,7 +42,7 @@ def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:
             "c.toml: plan.time-limt: no such setting\n  next: did you mean time-limit?",
         ),
         ("[lab.srve]\nport = 1", "c.toml: lab.srve: no such setting\n  next: did you mean serve?"),
-        ("[plan]\nwork = 0", "c.toml: plan.work: has a wrong value: 0 is not in the range x>=1."),
+        ("[plan]\nwork = 0", "c.toml: plan.work: has a wrong value: 0 is not in the range x>0."),
         ("[plan]\nwork = true", "c.toml: plan.work: expected one value"),
         ("[plan]\ndry-run = 'yes'", "c.toml: plan.dry-run: expected true or false"),
         ("[plan]\ninclude-managed = 'x'", "c.toml: plan.include-managed: expected a list"),
@@ -95,7 +95,7 @@ def test_show_tells_origins_and_no_password(
     lines = vplacer("config show --origin --config c.toml").out.splitlines()
     assert lines[0] == "# configuration file: c.toml"
     assert {
-        "plan.work = 7  # configuration file",
+        "plan.work = 7.0  # configuration file",
         "plan.seed = 4  # environment VPLACER_PLAN_SEED",
         'plan.vcenter = "vc.example"  # environment VPLACER_VCENTER',
         'collect.ca-file = "/etc/ca.pem"  # configuration file',
