@@ -42,7 +42,7 @@ def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:
             "c.toml: plan.time-limt: no such setting\n  next: did you mean time-limit?",
         ),
         ("[lab.srve]\nport = 1", "c.toml: lab.srve: no such setting\n  next: did you mean serve?"),
-        ("[plan]\nwork = 0", "c.toml: plan.work: has a wrong value: 0 is not in the range x>0."),
+        ("[plan]\nwork = 0", "c.toml: plan.work: has a wrong value: 0.0 is not in the range x>0."),
         ("[plan]\nwork = true", "c.toml: plan.work: expected one value"),
         ("[plan]\ndry-run = 'yes'", "c.toml: plan.dry-run: expected true or false"),
         ("[plan]\ninclude-managed = 'x'", "c.toml: plan.include-managed: expected a list"),
