@@ -275,6 +275,11 @@ class Beside:
         told = f"gang '{gang.name}': {most} of its {len(members)} members find a host each{same}"
         return Rejection("gang", told)
 
+    def fabrics(self, name: str) -> list[frozenset[str]]:
+        """Return the sets of hosts on one of which a gang must find its places."""
+        gang = next(item for item in self.problem.request.rules.gangs if item.name == name)
+        return _fabrics(gang, self.problem)
+
     def _hosts_for(self, cls: DemandClass, demand: Demand) -> frozenset[str]:
         """Hosts that take a member of a gang, gangs and sums not looked at."""
         found = set()

@@ -62,19 +62,32 @@ def place_one_by_one(
 
 
 def place_gang(beside: Beside, name: str, hosts: Sequence[str]) -> tuple[int, Beside]:
-    """Place all members of a gang, a host each, or none."""
-    free, trial, placed = list(hosts), beside, 0
+    """Place all members of a gang, a host each and on one fabric if that is asked, or none."""
+    for fabric in beside.fabrics(name):
+        placed, trial = _place_all(beside, name, [moid for moid in hosts if moid in fabric])
+        if placed:
+            return placed, trial
+    return 0, beside
+
+
+def _place_all(beside: Beside, name: str, hosts: Sequence[str]) -> tuple[int, Beside]:
+    """Place the members of a gang one after the other, those that fit the fewest hosts first."""
+    open_to: list[tuple[int, DemandClass, str]] = []
     for cls in beside.instance.classes:
-        for member in cls.members if cls.gang == name else ():
-            demand = beside.problem.demand_by_id[member]
-            tries = ((moid, trial.placement(cls, demand, moid, gang=False)) for moid in free)
-            found = next(((moid, placement) for moid, placement in tries if placement is not None), None)
-            if found is None:
-                return 0, beside
-            free.remove(found[0])
-            trial = trial.with_placement(found[1])
-            placed += 1
-    return placed, trial
+        if cls.gang == name:
+            demand = beside.problem.demand_by_id[cls.members[0]]
+            fits = sum(beside.placement(cls, demand, moid, gang=False) is not None for moid in hosts)
+            open_to += [(fits, cls, member) for member in cls.members]
+    free, trial = list(hosts), beside
+    for _, cls, member in sorted(open_to, key=lambda item: (item[0], item[2])):
+        demand = beside.problem.demand_by_id[member]
+        tries = ((moid, trial.placement(cls, demand, moid, gang=False)) for moid in free)
+        found = next(((moid, placement) for moid, placement in tries if placement is not None), None)
+        if found is None:
+            return 0, beside
+        free.remove(found[0])
+        trial = trial.with_placement(found[1])
+    return len(open_to), trial
 
 
 def judged(beside: Beside) -> bool:

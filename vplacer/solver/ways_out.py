@@ -69,20 +69,20 @@ def _lets_in(
 ) -> int:
     """Place members of a class one after the other; 0 where the judge does not accept them.
 
-    A gang is placed whole; where this simple search finds no places, the answer that it fits stands.
+    A gang is placed whole.
     """
     if cls.gang is not None:
         originals = beside.problem.demand_by_id
         changed = (replace(demand, id=m, name=originals[m].name, source=None) for m in cls.members)
         placed, trial = place_gang(beside.with_demands(changed), cls.gang, hosts)
-        return len(members) if not placed or judged(trial) else 0
+        return len(members) if placed and judged(trial) else 0
     placed, trial = place_one_by_one(beside, cls, members, demand, hosts)
     return placed if judged(trial) else 0
 
 
 def _holds(way: Way, cls: DemandClass, members: Sequence[str], hosts: Sequence[str]) -> bool:
     """Whether a way out that was not judged yet stands; what a host will be like, the judge cannot see."""
-    if way.lets_in is not None or way.beside.opened or cls.gang is not None:
+    if way.lets_in is not None or way.beside.opened:
         return True
     return _lets_in(way.beside, cls, members[:1], way.demand, hosts) > 0
 
