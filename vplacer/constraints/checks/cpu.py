@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vplacer.constraints.amount_limits import Resource, over
 from vplacer.constraints.costs import LESS_CPU_OR_MEMORY
-from vplacer.constraints.loads import load_of, load_today, supply_of
 from vplacer.constraints.registry import Relaxation, host_check
 from vplacer.constraints.state import Problem, State, Violation
 from vplacer.request.demand import Demand
@@ -13,36 +13,17 @@ from vplacer.request.demand import Demand
 ID = "cpu"
 
 
+_CORES = Resource(
+    ID,
+    lambda amount: amount.millicores,
+    "millicores",
+    lambda used, room: f"{used / 1000:g} cores taken of {room / 1000:g}",
+)
+
+
 def on_host(state: State, host: str) -> Iterable[Violation]:
     """Compare use and supply; what was over-full before may stay so, and not get worse."""
-    supply = supply_of(state.problem, host)
-    load, before = load_of(state, host), load_today(state.problem, host)
-    yield from _compare(
-        host,
-        "the host",
-        load.whole.millicores,
-        supply.total.millicores,
-        before.whole.millicores,
-    )
-    for node in supply.nodes:
-        yield from _compare(
-            host,
-            f"node {node.id}",
-            load.bound[node.id].millicores,
-            node.amount.millicores,
-            before.bound[node.id].millicores,
-        )
-
-
-def _compare(host: str, where: str, used: int, room: int, before: int) -> Iterable[Violation]:
-    if used > room and used > before:
-        yield Violation(
-            ID,
-            host,
-            f"{where}: {used / 1000:g} cores taken of {room / 1000:g}",
-            host=host,
-            numbers=(("millicores_used", used), ("millicores", room)),
-        )
+    return over(state, host, _CORES)
 
 
 def relax(_problem: Problem, demand: Demand) -> tuple[Relaxation, ...]:
