@@ -60,9 +60,10 @@ def sites(draw: st.DrawFn) -> dict[str, Any]:
         holders = [vm for vm in vms if vm["on"] == f"esx0{host}" and "devices" in vm]
         for vm in holders[2 * per_node :]:
             del vm["devices"]
-        for number, vm in enumerate(holders[: 2 * per_node]):
-            if draw(st.booleans()):
-                vm["devices"] = [{"static": f"gpu{2 * per_node - 1 - number}"}]
+        # Static cards from the last one down; the others find theirs from the first one up.
+        named = draw(st.integers(0, min(len(holders), 2 * per_node)))
+        for number, vm in enumerate(holders[:named]):
+            vm["devices"] = [{"static": f"gpu{2 * per_node - 1 - number}"}]
     site: dict[str, Any] = {
         "format_version": 1,
         "host_kinds": {"k": kind},
