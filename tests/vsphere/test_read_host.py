@@ -428,8 +428,21 @@ def test_limits_from_the_descriptor_and_the_table() -> None:
     assert (limits.source, limits.max_cpus, limits.max_memory_mib) == ("descriptor", 96, 6_291_456)
     assert (limits.max_cores_per_socket, limits.max_vgpus) == (96, 8)
     assert (limits.max_numa_nodes, limits.max_device_groups) == (8, 2)
-    assert limits.max_passthrough == 32  # no descriptor has it: ESXi 8.0's table
+    assert limits.max_passthrough == 32  # this descriptor has it not: ESXi 8.0's table
     assert read_limits(Data("VirtualMachineConfigOption", (), {}), 20, "8.0.0") is None
+
+
+@pytest.mark.parametrize(("told", "read"), [(64, 64), (0, 32)])
+def test_passthrough_limit_of_the_descriptor(told: int, read: int) -> None:
+    kind = "VirtualPCIControllerOption"
+    controller = Data(kind, (kind,), {"numPCIPassthroughDevices": value(option(told))})
+    fields = {"numCPU": [1, 96], "memoryMB": value(option(0)), "virtualDeviceOption": [controller]}
+    hardware = Data("VirtualHardwareOption", (), fields)
+    limits = read_limits(Data("VirtualMachineConfigOption", (), {"hardwareOptions": hardware}), 20, "8.0.0")
+    assert limits is not None
+    assert limits.max_passthrough == read
+    assert limits.max_memory_mib is not None  # 0 MiB is no limit: the table's
+    assert limits.max_memory_mib > 0
 
 
 @pytest.mark.parametrize(

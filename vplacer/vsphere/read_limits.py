@@ -20,8 +20,8 @@ def read_version(key: str | None) -> int | None:
 def read_limits(option: Data, version: int, release: str | None) -> HardwareLimits | None:
     """Read the answer of QueryConfigOptionEx; None where it holds no hardware options.
 
-    No descriptor tells how many DirectPath devices a VM may have, and an older host leaves out what its
-    API does not know: those figures come from the table for the ESXi release.
+    An older host leaves out what its API does not know: those figures come from the table for the ESXi
+    release, and so does a greatest size of 0.
 
     Args:
         option: the VirtualMachineConfigOption.
@@ -32,15 +32,15 @@ def read_limits(option: Data, version: int, release: str | None) -> HardwareLimi
     if hardware is None or not hardware.numbers("numCPU"):
         return None
     table = table_limit(release, version)
-    memory = _maximum(hardware, "memoryMB")
-    cores = _maximum(hardware, "numCoresPerSocket")
+    memory = _maximum(hardware, "memoryMB") or None
+    cores = _maximum(hardware, "numCoresPerSocket") or None
     return HardwareLimits(
         version=version,
         source="descriptor",
         max_cpus=max(hardware.numbers("numCPU")),
         max_memory_mib=memory if memory is not None or table is None else table.max_memory_mib,
         max_cores_per_socket=cores if cores is not None or table is None else table.max_cores_per_socket,
-        max_passthrough=table.max_passthrough if table else None,
+        max_passthrough=_max_passthrough(hardware, table),
         max_vgpus=_max_vgpus(hardware, table),
         max_numa_nodes=_maximum(hardware, "numNumaNodes"),
         max_device_groups=_max_groups(hardware, table),
@@ -50,6 +50,16 @@ def read_limits(option: Data, version: int, release: str | None) -> HardwareLimi
 def _maximum(hardware: Data, name: str) -> int | None:
     option = hardware.data(name)
     return option.number("max") if option else None
+
+
+def _max_passthrough(hardware: Data, table: HardwareLimits | None) -> int | None:
+    """DirectPath devices a VM may have (vSphere API: VirtualPCIControllerOption.numPCIPassthroughDevices)."""
+    for device in hardware.items("virtualDeviceOption"):
+        if device.is_a("VirtualPCIControllerOption"):
+            told = _maximum(device, "numPCIPassthroughDevices")
+            if told:
+                return told
+    return table.max_passthrough if table else None
 
 
 def _max_vgpus(hardware: Data, table: HardwareLimits | None) -> int | None:
