@@ -28,6 +28,7 @@ from vplacer.plan.model import (
     Verdict,
     VmPlan,
 )
+from vplacer.plan.nvswitch import nvswitch_notes
 from vplacer.plan.observed import (
     observe_host,
     observe_resident,
@@ -108,6 +109,7 @@ def build_plan(
         notes=(
             *problem.request.notes,
             *off_notes(state, [job.draft for job in jobs]),
+            *nvswitch_notes(state, [job.draft for job in jobs]),
             *_topology_notes(problem, jobs),
         ),
         names=tuple(sorted(names.items())),
