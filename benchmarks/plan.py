@@ -9,6 +9,8 @@ import statistics
 import sys
 from typing import Any
 
+import click
+
 from benchmarks import sites
 from benchmarks.measure import Report, main, repeated, repeated_command, times, vplacer
 from vplacer.cli.plan import command as plan_command
@@ -31,7 +33,8 @@ PLACED = (Status.OPTIMAL, Status.FEASIBLE)
 
 def default_options() -> SolveOptions:
     """Limits of the search as `vplacer plan` sets them when told nothing."""
-    given = {param.name: param.default for param in plan_command.params}
+    context = click.Context(plan_command, resilient_parsing=True)
+    given = {param.name: param.get_default(context) for param in plan_command.params}
     return SolveOptions(seed=given["seed"], work=given["work"])
 
 
