@@ -9,11 +9,8 @@ import statistics
 import sys
 from typing import Any
 
-import click
-
 from benchmarks import sites
 from benchmarks.measure import Report, main, repeated, repeated_command, times, vplacer
-from vplacer.cli.plan import command as plan_command
 from vplacer.constraints.state import Problem
 from vplacer.inventory.site import Site
 from vplacer.solver.solve import solve
@@ -32,10 +29,8 @@ PLACED = (Status.OPTIMAL, Status.FEASIBLE)
 
 
 def default_options() -> SolveOptions:
-    """Limits of the search as `vplacer plan` sets them when told nothing."""
-    context = click.Context(plan_command, resilient_parsing=True)
-    given = {param.name: param.get_default(context) for param in plan_command.params}
-    return SolveOptions(seed=given["seed"], work=given["work"])
+    """Limits of the search as `vplacer plan` sets them when told nothing: those of the solver."""
+    return SolveOptions()
 
 
 def measure(quick: bool) -> Report:
