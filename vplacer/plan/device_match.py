@@ -204,11 +204,6 @@ def _host_bound(backing: Backing) -> bool:
             return False
 
 
-def host_bound_devices(vm: Vm) -> tuple[VmDevice, ...]:
-    """Return the devices of a VM that name hardware of its present host."""
-    return tuple(device for device in vm.devices if _host_bound(device.backing))
-
-
 def device_value(vm: Vm, device: VmDevice) -> DeviceValue:
     """Return a device of a VM by content."""
     group = _todays_group(vm, device.group_key) if device.group_key is not None else None

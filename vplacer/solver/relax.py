@@ -54,15 +54,9 @@ def _with_nic(demand: Demand, index: int, ask: NicAsk) -> Demand:
 
 
 def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
-    found = []
     noun = "vGPU" if ask.profile is not None else "device group" if ask.group is not None else "GPU"
     which = f" (gpus[{index}])" if len(demand.gpus) > 1 else ""
-    softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
-    for step, policy in enumerate(softer.get(ask.policy, ())):
-        changed = _with_gpu(demand, index, replace(ask, policy=policy))
-        cost = costs.LOOSER_LOCALITY + step
-        field, what = f"gpus[{index}].policy", f"{noun}{which} policy"
-        found.append(_change(changed, field, what, ask.policy.value, policy.value, cost))
+    found = _softer_policies(demand, index, ask, f"{noun}{which}")
     if ask.interconnect_required and ask.interconnect is not Level.ANY:
         for step, level in enumerate((Level.SWITCH, Level.NUMA, Level.SOCKET, Level.ANY)):
             if level.rank > ask.interconnect.rank:
@@ -70,23 +64,12 @@ def _gpu_changes(demand: Demand, index: int, ask: GpuAsk) -> list[Change]:
                 cost = costs.LOOSER_LOCALITY + 2 + step
                 field, what = f"gpus[{index}].interconnect", f"{noun}{which} interconnect"
                 found.append(_change(changed, field, what, ask.interconnect.value, level.value, cost))
-    for count in range(ask.count - 1, 0, -1):
-        changed = _with_gpu(demand, index, replace(ask, count=count))
-        cost = costs.LESS_DEVICES + ask.count - count
-        field, what = f"gpus[{index}].count", f"number of {noun}s{which}"
-        found.append(_change(changed, field, what, str(ask.count), str(count), cost))
-    return found
+    return found + _fewer(demand, index, ask, f"number of {noun}s{which}")
 
 
 def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
-    found = []
     which = f" (nics[{index}])" if len(demand.nics) > 1 else ""
-    softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
-    for step, policy in enumerate(softer.get(ask.policy, ())):
-        changed = _with_nic(demand, index, replace(ask, policy=policy))
-        field, what = f"nics[{index}].policy", f"NIC{which} policy"
-        cost = costs.LOOSER_LOCALITY + step
-        found.append(_change(changed, field, what, ask.policy.value, policy.value, cost))
+    found = _softer_policies(demand, index, ask, f"NIC{which}")
     if ask.near_gpu and ask.at_required:
         for step, level in enumerate((Level.ROOT, Level.NUMA, Level.SOCKET, Level.ANY)):
             if level.rank > ask.at.rank:
@@ -94,11 +77,36 @@ def _nic_changes(demand: Demand, index: int, ask: NicAsk) -> list[Change]:
                 cost = costs.LOOSER_LOCALITY + 1 + step
                 field, what = f"nics[{index}].at", f"NIC{which} near the GPU"
                 found.append(_change(changed, field, what, ask.at.value, level.value, cost))
+    return found + _fewer(demand, index, ask, f"number of NICs{which}")
+
+
+def _with_ask(demand: Demand, index: int, ask: GpuAsk | NicAsk) -> tuple[Demand, str]:
+    """Return the demand with another ask in its place, and where that stands in the request."""
+    if isinstance(ask, GpuAsk):
+        return _with_gpu(demand, index, ask), f"gpus[{index}]"
+    return _with_nic(demand, index, ask), f"nics[{index}]"
+
+
+def _softer_policies(demand: Demand, index: int, ask: GpuAsk | NicAsk, noun: str) -> list[Change]:
+    """The policy stepped down: required, socket, preferred."""
+    softer = {Policy.REQUIRED: (Policy.SOCKET, Policy.PREFERRED), Policy.SOCKET: (Policy.PREFERRED,)}
+    found = []
+    for step, policy in enumerate(softer.get(ask.policy, ())):
+        changed, field = _with_ask(demand, index, replace(ask, policy=policy))
+        cost = costs.LOOSER_LOCALITY + step
+        found.append(
+            _change(changed, f"{field}.policy", f"{noun} policy", ask.policy.value, policy.value, cost)
+        )
+    return found
+
+
+def _fewer(demand: Demand, index: int, ask: GpuAsk | NicAsk, what: str) -> list[Change]:
+    """Fewer devices, the most first."""
+    found = []
     for count in range(ask.count - 1, 0, -1):
-        changed = _with_nic(demand, index, replace(ask, count=count))
+        changed, field = _with_ask(demand, index, replace(ask, count=count))
         cost = costs.LESS_DEVICES + ask.count - count
-        field, what = f"nics[{index}].count", f"number of NICs{which}"
-        found.append(_change(changed, field, what, str(ask.count), str(count), cost))
+        found.append(_change(changed, f"{field}.count", what, str(ask.count), str(count), cost))
     return found
 
 
