@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from vplacer.constraints.bipartite import assign
+from vplacer.constraints.nvlink_use import nvlink_use
 from vplacer.constraints.state import DeviceAssignment, Placement, State
 from vplacer.constraints.steering import all_of, possible_cards
 from vplacer.inventory.pci import PciAddress
@@ -65,6 +66,9 @@ def ask_locality(
     near: bool | None = True
     if isinstance(ask, GpuAsk):
         interconnect = _interconnected(topology, mine, ask.interconnect)
+        if ask.interconnect is Level.NVLINK and ask.group is None and len(mine) > 1:
+            host = state.problem.inventory.host_by_moid[placement.host]
+            interconnect = all_of([interconnect, nvlink_use(host, topology, ask).carries])
     elif ask.near_gpu:
         gpus = [
             options

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vplacer.constraints.locality import AskLocality, ask_locality, card_relation, fixed_nodes
+from vplacer.constraints.nvlink_use import nvlink_use
 from vplacer.constraints.state import Confidence, DeviceAssignment, Placement, State, Violation
 from vplacer.request.demand import BoundBy, Demand, GpuAsk, NicAsk, Policy
 from vplacer.topology.host_topology import HostTopology
@@ -64,7 +65,8 @@ def _ask_breaks(
         yield _numa_break(demand, placement, topology, mine, found, ask.policy, name)
     if isinstance(ask, GpuAsk):
         if ask.interconnect_required and found.interconnect_ok is not True:
-            yield _interconnect_break(demand, placement, topology, mine, found, ask, name)
+            unusable = _why_no_nvlink(state, placement, ask)
+            yield _interconnect_break(demand, placement, topology, mine, found, ask, name, unusable)
     elif ask.near_gpu and ask.at_required and found.near_gpu_ok is not True:
         sure = Confidence.UNKNOWN if found.near_gpu_ok is None else Confidence.PROVED
         text = f"{name}: no NIC for each GPU within {ask.at.value}, whatever cards are chosen"
@@ -110,16 +112,26 @@ def _interconnect_break(
     found: AskLocality,
     ask: GpuAsk,
     name: str,
+    unusable: str,
 ) -> Violation:
+    """``unusable``: why NVLink does not serve the GPUs at all; empty = the links decide."""
     sure = Confidence.UNKNOWN if found.interconnect_ok is None else Confidence.PROVED
     level = ask.interconnect
-    if any(a.bound_by is not BoundBy.STATIC for a in mine) and _joined(topology, mine, level):
+    choice = any(a.bound_by is not BoundBy.STATIC for a in mine)
+    if not unusable and choice and _joined(topology, mine, level):
         text = f"{name}: {level.value} holds for some of the cards that may be chosen, not for all"
         return Violation(NOT_STEERABLE, demand.id, text, sure, placement.host)
     cards = ", ".join(a.address.short for a in mine)
     what = "not known to be" if found.interconnect_ok is None else "not"
-    text = f"{name}: {cards} are {what} joined by {level.value}"
+    text = f"{name}: {cards} are {what} joined by {level.value}{unusable and f': {unusable}'}"
     return Violation(INTERCONNECT, demand.id, text, sure, placement.host)
+
+
+def _why_no_nvlink(state: State, placement: Placement, ask: GpuAsk) -> str:
+    if ask.interconnect is not Level.NVLINK or ask.group is not None:
+        return ""
+    host = state.problem.inventory.host_by_moid[placement.host]
+    return nvlink_use(host, state.problem.topologies[placement.host], ask).why
 
 
 def _joined(topology: HostTopology, mine: Sequence[DeviceAssignment], level: Level) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 from vplacer.constraints.locality import ask_locality
+from vplacer.constraints.nvlink_use import nvlink_use
 from vplacer.constraints.state import Placement, State, Violation
 from vplacer.constraints.steering import possible_cards
 from vplacer.inventory.device_kind import DeviceKind
@@ -195,7 +197,9 @@ def planned_asks(state: State, placement: Placement, vnodes: Sequence[int | None
         )
         path = None
         if not open_choice:
-            path = _pair_word(topology, cards) if kind == "gpu" else _nic_word(topology, cards, gpus)
+            path = _nic_word(topology, cards, gpus)
+            if isinstance(ask, GpuAsk):
+                path = _pair_word(topology, cards, nvlink=_joined_by_nvlink(host, topology, ask))
         devices = tuple(
             PlannedDevice(
                 ref,
@@ -237,14 +241,21 @@ def card_name(card: PciDevice) -> str:
     return next(nics, card.device_name or str(card.ids))
 
 
-def _pair_word(topology: HostTopology, cards: Sequence[tuple[PciAddress, ...]]) -> str | None:
-    """Return the weakest way between any two cards of an ask, for every choice."""
-    words = {
-        topology.relation(a, b).word()
+def _joined_by_nvlink(host: Host, topology: HostTopology, ask: GpuAsk) -> bool:
+    return ask.group is not None or nvlink_use(host, topology, ask).carries is True
+
+
+def _pair_word(
+    topology: HostTopology, cards: Sequence[tuple[PciAddress, ...]], *, nvlink: bool
+) -> str | None:
+    """Return the weakest way between any two cards of an ask, for every choice, with or without NVLink."""
+    relations = [
+        topology.relation(a, b)
         for one, other in combinations(cards, 2)
         for a, b in product(one, other)
         if a != b
-    }
+    ]
+    words = {(relation if nvlink else replace(relation, nvlink=None)).word() for relation in relations}
     return max(words, key=_weakness) if words else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
 
+from vplacer.constraints.nvlink_use import nvlink_use
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, Demand, Policy
 from vplacer.solver.host_state import HostState
@@ -121,6 +122,10 @@ def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: Host
     if not ask.interconnect_required or joined:
         wished = not ask.interconnect_required and ask.interconnect is not Level.ANY and ask.count > 1
         return None, 2 * ask.count if joined and wished else 0
+    if ask.interconnect is Level.NVLINK and use.resource != "group":
+        usable = nvlink_use(state.host, state.topology, ask)
+        if usable.carries is not True:
+            return Break(step, "interconnect", usable.why, unknown=usable.carries is None), 0
     words = _JOINED[ask.interconnect]
     if not pool.sure and ask_interconnect(ask, use, chosen_pool(use), state):
         return Break(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vplacer.constraints.locality import card_relation
+from vplacer.constraints.nvlink_use import nvlink_use
 from vplacer.request.demand import BoundBy, GpuAsk, Policy
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
@@ -48,6 +49,8 @@ def ask_interconnect(ask: GpuAsk, use: AskUse, pool: CellPool, state: HostState)
             for at, a in enumerate(group)
             for b in group[at + 1 :]
         ) and _one_choice(pool, use, state)
+    if ask.interconnect is Level.NVLINK and not nvlink_use(state.host, state.topology, ask).carries:
+        return False
     cells = [state.cells[index] for index in pool.cells]
     counts = dict(use.cells)
     of_label: dict[str | None, int] = {}

@@ -11,7 +11,7 @@ from vplacer.inventory.host import DeviceGroupType, Host, NumaNode, VgpuProfile
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vcenter import Inventory
-from vplacer.topology.catalogue import DEFAULT_CATALOGUE, Catalogue
+from vplacer.topology.catalogue import DEFAULT_CATALOGUE, Board, Catalogue
 from vplacer.topology.findings import assumptions, contradictions, groups_without_cards
 from vplacer.topology.group_offers import group_offers
 from vplacer.topology.host_topology import HostTopology
@@ -168,6 +168,7 @@ def _build(ingredients: _Ingredients, catalogue: Catalogue) -> HostTopology:
         links=links,
         nvlink_groups=groups,
         board=None if board is None else board.name,
+        nvswitch=_has_nvswitch(devices, board),
         device_groups=offers,
         ownership_groups=ownership_groups(dependents, tree, endpoints),
         assumptions=assumptions(devices, tree, board, packages),
@@ -236,3 +237,7 @@ def _nodes(
         )
         for node in sorted(nodes, key=lambda n: n.id)
     )
+
+
+def _has_nvswitch(devices: Sequence[DeviceTopology], board: Board | None) -> bool:
+    return (board is not None and board.switched) or any(d.kind is DeviceKind.NVSWITCH for d in devices)

@@ -25,7 +25,8 @@ class HostTopology:
     ``nodes`` by id, ``devices`` (GPUs, NICs, NVSwitches; no virtual functions) by address.
     ``links``: what is known of NVLink, a pair that is missing is unknown.
     ``nvlink_groups``: the largest sets of GPUs all joined to each other.
-    ``board``: the catalogue's board the links were taken from.
+    ``board``: the catalogue's board the links were taken from. ``nvswitch``: its NVLinks go through
+    NVSwitches, by that board or because the host has such devices.
     ``ownership_groups``: devices that cannot go to two VMs.
     ``assumptions``: inferences the values rest on; ``mismatches``: overlays or facts refused, and
     contradictions in what the host says. One sentence each, for people.
@@ -36,6 +37,7 @@ class HostTopology:
     links: tuple[NvLink, ...]
     nvlink_groups: tuple[tuple[PciAddress, ...], ...]
     board: str | None
+    nvswitch: bool
     device_groups: tuple[GroupOffer, ...]
     ownership_groups: tuple[tuple[PciAddress, ...], ...]
     assumptions: tuple[str, ...]
