@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tests.constraints.state_case import build_state
-from vplacer.constraints.labels import labels_on_node, portable_node, scope_of, why_not_portable
+from vplacer.constraints.labels import portable_node, scope_of, why_not_portable
 from vplacer.constraints.locality import AskLocality, ask_locality
 from vplacer.constraints.state import State
 from vplacer.constraints.steering import (
     candidates,
-    holds_for_every_choice_pairs,
-    node_guaranteed,
     possible_cards,
 )
 from vplacer.inventory.pci import PciAddress
-from vplacer.topology.levels import Level, NumaRelation
+from vplacer.topology.levels import NumaRelation
 
 SITE: dict[str, Any] = {
     "host_kinds": {
@@ -95,21 +93,6 @@ def test_who_takes_all_there_are_knows_which() -> None:
     assert possible_cards(state, state.placements[0]) == ((gpus[0],), (gpus[1],), (gpus[2],))
 
 
-def test_every_choice_of_a_pair() -> None:
-    state = _state([], {})
-    moid = state.problem.inventory.hosts[0].moid
-    topology = state.problem.topologies[moid]
-    gpus = _gpus(state, state.problem.inventory.hosts[0].name)
-    assert holds_for_every_choice_pairs(topology, gpus[:2], 2, Level.NVLINK) is True
-    assert holds_for_every_choice_pairs(topology, gpus[:3], 2, Level.NVLINK) is False
-    assert holds_for_every_choice_pairs(topology, gpus, 1, Level.NVLINK) is True
-    assert holds_for_every_choice_pairs(topology, gpus, 2, Level.ANY) is True
-    assert node_guaranteed(topology, gpus[:2], [0])
-    assert not node_guaranteed(topology, gpus[:3], [0])
-    assert node_guaranteed(topology, gpus, [0, 1])
-    assert not node_guaranteed(topology, [], [0])
-
-
 def _locality(state: State, kind: str = "gpu", index: int = 0) -> AskLocality:
     placement = state.placements[0]
     return ask_locality(state, state.problem.demand_by_id[placement.demand], placement, kind, index)
@@ -150,6 +133,5 @@ def test_labels_of_a_cluster_and_of_a_host_alone() -> None:
     for name in ("h", "alone"):
         scope = scope_of(hosts[name])
         assert (portable_node(problem, scope, "left"), portable_node(problem, scope, "right")) == (0, 1)
-        assert labels_on_node(problem, scope, 1) == ("right",)
         assert why_not_portable(problem, scope, "left") is None
     assert why_not_portable(problem, scope_of(hosts["single"]), "left") == "no device has the label 'left'"

@@ -26,11 +26,6 @@ def portable_labels(problem: Problem, scope: str) -> dict[str, int]:
     return dict(problem.derive(_portable, scope))
 
 
-def labels_on_node(problem: Problem, cluster: str, node: int) -> tuple[str, ...]:
-    """Return the portable labels of a cluster that stand for a node number, in order."""
-    return tuple(sorted(label for label, at in problem.derive(_portable, cluster).items() if at == node))
-
-
 def why_not_portable(problem: Problem, cluster_moid: str, label: str) -> str | None:
     """Return why a label is not portable in a cluster, None where it is."""
     if portable_node(problem, cluster_moid, label) is not None:

@@ -144,8 +144,3 @@ def filters() -> tuple[Filter, ...]:
 def checks() -> tuple[Check, ...]:
     """Return all checks in registry order."""
     return tuple(import_module(f"vplacer.constraints.checks.{name}").CHECK for name in CHECK_MODULES)
-
-
-def titles() -> dict[str, str]:
-    """Return what each constraint id stands for."""
-    return {item.id: item.title for item in filters()} | {item.id: item.title for item in checks()}

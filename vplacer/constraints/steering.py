@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 
 from vplacer.constraints.cards import AssignableDevice
 from vplacer.constraints.holdings import PASSTHROUGH, HostUse, host_use, vm_holdings
@@ -26,7 +25,6 @@ from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, Demand, GpuAsk, NicAsk
 from vplacer.topology.host_topology import HostTopology
-from vplacer.topology.levels import Level
 
 
 def use_of(state: State, host: str) -> HostUse:
@@ -239,31 +237,9 @@ def takes_whole_cards(ask: GpuAsk | NicAsk | None) -> bool:
     return ask is None or ask.profile is None
 
 
-def holds_for_every_choice_pairs(
-    topology: HostTopology, candidates: Iterable[PciAddress], count: int, level: Level
-) -> bool | None:
-    """Whether any ``count`` of the candidates are pairwise as near as ``level``.
-
-    None = it may hold, but something is unknown.
-    """
-    if count < 2 or level is Level.ANY:
-        return True
-    answers = [topology.relation(a, b).satisfies(level) for a, b in combinations(sorted(candidates), 2)]
-    return all_of(answers)
-
-
 def all_of(answers: Iterable[bool | None]) -> bool | None:
     """Three-valued "and": False before unknown before True."""
     found = set(answers)
     if False in found:
         return False
     return None if None in found else True
-
-
-def node_guaranteed(topology: HostTopology, candidates: Iterable[PciAddress], nodes: Iterable[int]) -> bool:
-    """Whether every candidate is local to one of the nodes; a candidate of unknown locality is not."""
-    allowed = set(nodes)
-    found = [topology.device(address) for address in candidates]
-    return bool(found) and all(
-        device is not None and not allowed.isdisjoint(device.cpu_nodes) for device in found
-    )

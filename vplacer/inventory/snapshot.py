@@ -10,24 +10,30 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import zlib
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from vplacer.errors import FileFormatError, NewerFormatError
+from vplacer.errors import FileFormatError
 from vplacer.inventory.canonical import canonical_json, sha256_of
 from vplacer.inventory.codec import CodecError, decode, encode
 from vplacer.inventory.cycle_search import no_cycle_search
 from vplacer.inventory.files import write_file
+from vplacer.inventory.json_document import JsonFormat, parse_document
 from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.yaml_marks import pointer_text, read_bytes
 
 FORMAT: Final = "vplacer-snapshot"
 FORMAT_VERSION: Final = 1
+_FILE: Final = JsonFormat(
+    FORMAT,
+    "snapshot",
+    FORMAT_VERSION,
+    "a snapshot is written by `vplacer collect`; inventory YAML starts with format_version",
+)
 MAX_JSON_BYTES: Final = 2 * 1024**3
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _MAX_NAMED: Final = 10
@@ -116,8 +122,8 @@ def parse_snapshot(raw: bytes, path: str) -> Site:
 
 
 def _parse(content: bytes, path: str) -> Inventory:
-    document = _parse_json(content, path)
-    version = _version(document, path)
+    document = parse_document(content, path, _FILE)
+    version: int = document["format_version"]
     _verify(document, content, path)
     while version < FORMAT_VERSION:
         migrate = MIGRATIONS.get(version)
@@ -149,41 +155,6 @@ def _decompress(raw: bytes, path: str) -> bytes:
     if len(content) > MAX_JSON_BYTES:
         raise FileFormatError("unpacks to more than 2 GiB, which no snapshot does", path=path)
     return content
-
-
-def _parse_json(content: bytes, path: str) -> dict[str, Any]:
-    try:
-        document = json.loads(content)
-    except json.JSONDecodeError as error:
-        if error.pos >= len(error.doc.rstrip()):
-            raise FileFormatError("the file is truncated", path=path, why="the JSON ends early") from None
-        raise FileFormatError(
-            "not valid JSON", path=path, line=error.lineno, column=error.colno, why=error.msg
-        ) from None
-    except (UnicodeDecodeError, RecursionError, ValueError):
-        raise FileFormatError("not valid JSON", path=path) from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileFormatError(
-            "not a snapshot",
-            path=path,
-            why=f'it has no "format": "{FORMAT}"',
-            hint="a snapshot is written by `vplacer collect`; inventory YAML starts with format_version",
-        )
-    return document
-
-
-def _version(document: dict[str, Any], path: str) -> int:
-    version = document.get("format_version")
-    if type(version) is not int or version < 1:
-        raise FileFormatError("not a version number", path=path, pointer="format_version")
-    if version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"snapshot format {version} is newer than this version reads",
-            obj=path,
-            why=f"this version reads up to format {FORMAT_VERSION}",
-            hint="upgrade vplacer",
-        )
-    return version
 
 
 def _sealed(content: bytes) -> bool:

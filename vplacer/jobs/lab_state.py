@@ -6,19 +6,22 @@ VMs are) and the site's overlays. JSON, sealed with its hash.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from vplacer.errors import FileFormatError, NewerFormatError
+from vplacer.errors import FileFormatError
 from vplacer.inventory.canonical import canonical_json, sha256_of
 from vplacer.inventory.codec import CodecError, decode, encode
 from vplacer.inventory.files import write_file
+from vplacer.inventory.json_document import JsonFormat, parse_document
 from vplacer.inventory.site import Site
 from vplacer.inventory.yaml_marks import pointer_text, read_bytes
 
 FORMAT: Final = "vplacer-lab-state"
 FORMAT_VERSION: Final = 1
+_FILE: Final = JsonFormat(
+    FORMAT, "state of `vplacer lab serve`", FORMAT_VERSION, "give another file, or delete this one"
+)
 
 
 def save_state(site: Site, path: Path) -> None:
@@ -40,14 +43,7 @@ def load_state(path: Path) -> Site:
         FileFormatError: it is no state, was cut off or edited.
         NewerFormatError: a newer vplacer wrote it.
     """
-    document = _parse(read_bytes(path), str(path))
-    version = document.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"state format {version} is newer than this version reads",
-            obj=str(path),
-            hint="upgrade vplacer, or delete the file to start anew",
-        )
+    document = parse_document(read_bytes(path), str(path), _FILE)
     data = document.get("site")
     if document.get("sha256") != sha256_of(data):
         raise FileFormatError(
@@ -59,15 +55,3 @@ def load_state(path: Path) -> Site:
         raise FileFormatError(
             error.what, path=str(path), pointer=pointer_text(("site", *error.pointer))
         ) from None
-
-
-def _parse(raw: bytes, path: str) -> dict[str, Any]:
-    try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileFormatError(
-            "not a state of `vplacer lab serve`", path=path, hint="give another file, or delete this one"
-        )
-    return document

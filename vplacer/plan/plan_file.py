@@ -10,15 +10,17 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from vplacer.errors import FileFormatError, NewerFormatError
+from vplacer.errors import FileFormatError
 from vplacer.inventory.canonical import sha256_of
 from vplacer.inventory.codec import CodecError, decode, encode
 from vplacer.inventory.files import write_file
+from vplacer.inventory.json_document import JsonFormat, parse_document
 from vplacer.inventory.yaml_marks import pointer_text, read_bytes
 from vplacer.plan.model import Plan
 
 FORMAT: Final = "vplacer-plan"
 FORMAT_VERSION: Final = 1
+_FILE: Final = JsonFormat(FORMAT, "plan", FORMAT_VERSION, "a plan is written by `vplacer plan -o FILE`")
 _ENVELOPE: Final = ("format", "format_version", "sha256")
 
 
@@ -60,8 +62,7 @@ def load_plan(path: Path) -> Plan:
 
 def parse_plan(raw: bytes, path: str) -> Plan:
     """Read a plan file's content; ``path`` is what errors call it. Errors as `load_plan`."""
-    document = _parse_json(raw, path)
-    _refuse_version(document, path)
+    document = parse_document(raw, path, _FILE)
     stored = document.pop("sha256", None)
     if stored != sha256_of(document):
         raise FileFormatError(
@@ -95,38 +96,3 @@ def _unfold(document: dict[str, Any]) -> None:
     for holder, key in holders:
         if isinstance(holder.get(key), dict):
             holder[key] = [[name, value] for name, value in sorted(holder[key].items())]
-
-
-def _parse_json(raw: bytes, path: str) -> dict[str, Any]:
-    try:
-        document = json.loads(raw)
-    except json.JSONDecodeError as error:
-        if not raw.rstrip().endswith(b"}"):
-            raise FileFormatError("the file is truncated", path=path, why="the JSON ends early") from None
-        raise FileFormatError(
-            "not valid JSON", path=path, line=error.lineno, column=error.colno, why=error.msg
-        ) from None
-    except (UnicodeDecodeError, RecursionError, ValueError):
-        raise FileFormatError("not valid JSON", path=path) from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileFormatError(
-            "not a plan",
-            path=path,
-            why=f'it has no "format": "{FORMAT}"',
-            hint="a plan is written by `vplacer plan -o FILE`",
-        )
-    return document
-
-
-def _refuse_version(document: dict[str, Any], path: str) -> None:
-    version = document.get("format_version")
-    if type(version) is not int or version < 1:
-        raise FileFormatError("not a version number", path=path, pointer="format_version")
-    if version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"plan format {version} is newer than this version reads",
-            obj=path,
-            why=f"it was written by vplacer {document.get('tool_version', 'of an unknown version')}; "
-            f"this version reads up to format {FORMAT_VERSION}",
-            hint="upgrade vplacer",
-        )

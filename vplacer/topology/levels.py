@@ -29,10 +29,6 @@ class Level(StrEnum):
         """Position in the order of the request vocabulary; 0 is the nearest."""
         return _RANKS[self]
 
-    def at_least(self, other: Level) -> bool:
-        """Whether asking for this level asks for no less than ``other``."""
-        return self.rank <= other.rank
-
 
 LEVELS: tuple[Level, ...] = tuple(Level)
 """All levels, the nearest first."""

@@ -1,0 +1,63 @@
+"""Reads the JSON files that vplacer writes (snapshot, plan, state of the lab), up to their version."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from vplacer.errors import FileFormatError, NewerFormatError
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFormat:
+    """A file format: ``format`` is its word in the file, ``name`` what people call such a file.
+
+    ``hint``: what to do about a file that is none. ``newest``: the newest version that is read.
+    """
+
+    format: str
+    name: str
+    newest: int
+    hint: str
+
+
+def parse_document(content: bytes, path: str, kind: JsonFormat) -> dict[str, Any]:
+    """Return the document of a file; ``path`` is what errors call it.
+
+    Raises:
+        FileFormatError: cut off, not JSON, of another format, or without a version.
+        NewerFormatError: a newer vplacer wrote it.
+    """
+    document = _parse_json(content, path)
+    if not isinstance(document, dict) or document.get("format") != kind.format:
+        raise FileFormatError(
+            f"not a {kind.name}", path=path, why=f'it has no "format": "{kind.format}"', hint=kind.hint
+        )
+    version = document.get("format_version")
+    if type(version) is not int or version < 1:
+        raise FileFormatError("not a version number", path=path, pointer="format_version")
+    if version > kind.newest:
+        tool = document.get("tool_version")
+        writer = f"it was written by vplacer {tool}; " if isinstance(tool, str) else ""
+        raise NewerFormatError(
+            f"{kind.name} format {version} is newer than this version reads",
+            obj=path,
+            why=f"{writer}this version reads up to format {kind.newest}",
+            hint="upgrade vplacer",
+        )
+    return document
+
+
+def _parse_json(content: bytes, path: str) -> object:
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        # A text that was cut off inside a string is in error where the string begins.
+        if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+            raise FileFormatError("the file is truncated", path=path, why="the JSON ends early") from None
+        raise FileFormatError(
+            "not valid JSON", path=path, line=error.lineno, column=error.colno, why=error.msg
+        ) from None
+    except (UnicodeDecodeError, RecursionError, ValueError):
+        raise FileFormatError("not valid JSON", path=path) from None
