@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import REPO
 from tests.constraints.state_case import Names, build_state
-from vplacer.constraints.judge import check, check_vm_today
+from vplacer.constraints.judge import check, check_change, check_vm_today
 from vplacer.constraints.registry import checks, filters
 from vplacer.inventory.yaml_marks import read_document
 
@@ -40,6 +40,9 @@ def test_judge(site: dict[str, Any], case: dict[str, Any]) -> None:
         assert [(v.constraint, names.name(v.object)) for v in found] == [
             (e["constraint"], e["about"]) for e in expected
         ], shown
+        # On every host it is the whole judge, in another order.
+        changed = check_change(state, [host.moid for host in state.problem.inventory.hosts])
+        assert sorted(changed, key=str) == sorted(found, key=str), shown
         for violation, wanted in zip(found, expected, strict=True):
             assert wanted.get("says", "") in violation.evidence, shown
             assert wanted.get("confidence", "proved") == violation.confidence, shown

@@ -49,6 +49,16 @@ def check_hosts(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
     return tuple(found)
 
 
+def check_change(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
+    """Return what a state breaks that was made from a checked one by a change on some hosts.
+
+    ``hosts``: those where a placement came, went or was changed. What is within the others was checked
+    before; constraints across hosts are looked at everywhere.
+    """
+    across = (violation for item in checks() if item.on_host is None for violation in item.check(state))
+    return (*check_hosts(state, hosts), *across)
+
+
 def rejected(state: State, hosts: frozenset[str] | None = None) -> Iterable[Violation]:
     """Apply the filters to every placement that changes or makes a VM."""
     problem = state.problem

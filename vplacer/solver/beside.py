@@ -46,8 +46,10 @@ class Beside:
     _sums: dict[tuple[Demand, str], tuple[Violation, ...]] = field(default_factory=dict, init=False)
     _gangs: dict[tuple[int, Demand], Rejection | None] = field(default_factory=dict, init=False)
     _where: dict[str, str] = field(init=False)
+    _answer: frozenset[Placement] = field(init=False)
 
     def __post_init__(self) -> None:
+        self._answer = frozenset(self.placements)
         self._tasks = {task.state.host.moid: task for task in self.instance.tasks}
         inventory = self.problem.inventory
         self._where = {vm.moid: vm.host for vm in inventory.vms if vm.host is not None and not vm.template}
@@ -88,8 +90,15 @@ class Beside:
         opened = self.opened | {moid}
         return self._derived(Beside(self.instance, self.placements, self.bases, opened, self.memo))
 
+    def touched_hosts(self) -> tuple[str, ...]:
+        """Return the hosts where a placement came, went or differs from the answer that trials began with."""
+        return tuple(
+            sorted({placement.host for placement in self._answer.symmetric_difference(self.placements)})
+        )
+
     def _derived(self, other: Beside, *touched: str | None) -> Beside:
         """Hand on the states of hosts that are not touched."""
+        other._answer = self._answer
         other._states.update((key, state) for key, state in self._states.items() if key[0] not in touched)
         return other
 

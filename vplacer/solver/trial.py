@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vplacer.constraints.judge import check
+from vplacer.constraints.judge import check_change
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import State
 from vplacer.request.demand import Demand
@@ -95,4 +95,5 @@ def judged(beside: Beside) -> bool:
     placed = {placement.demand for placement in beside.placements}
     missing = {demand.id for demand in beside.problem.request.demands} - placed
     state = State(beside.problem, tuple(sorted(beside.placements, key=lambda item: item.demand)))
-    return all(fault.constraint == "placed" and fault.object in missing for fault in check(state))
+    faults = check_change(state, beside.touched_hosts())
+    return all(fault.constraint == "placed" and fault.object in missing for fault in faults)
