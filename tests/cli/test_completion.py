@@ -53,7 +53,7 @@ def test_each_shell_has_a_script(shell: str, vplacer: Runner) -> None:
     ("words", "expected"),
     [
         ("vplacer top", ["topology"]),
-        ("vplacer lab ", ["list", "serve", "record"]),
+        ("vplacer lab ", ["list", "serve", "record", "export"]),
         ("vplacer plan --form", ["--format"]),
         ("vplacer plan --format ", ["text", "json"]),
         ("vplacer topology show --from floating esx", ["esx01"]),

@@ -392,7 +392,9 @@ def test_offers() -> None:
         ],
         vendorDeviceGroupInfo=[group],
     )
-    offers = read_offers(value(target), {"grid_a30-24c": True}, "esx1", Notes())
+    migratable = Data("HostSharedGpuCapabilities", (), {"vgpu": "grid_a30-24c", "migrateSupported": True})
+    props = Data("HostSystem", (), {"config.sharedGpuCapabilities": [migratable]})
+    offers = read_offers(value(target), props, "esx1", Notes())
     assert offers.system_ids == {PciAddress(0, 1, 0, 0): "sys-1"}
     first, second = offers.profiles
     assert (first.vendor, first.device, first.framebuffer_gib, first.migratable) == (0x10DE, 0x20B7, 24, True)
@@ -402,6 +404,42 @@ def test_offers() -> None:
     vgpu, nic = made.components
     assert (vgpu.kind, vgpu.profile, vgpu.sequence_id) == ("nvidiaVgpu", "grid_a30-24c", 1)
     assert (nic.allowed, nic.sequence_id, nic.profile) == ((PciIds(0x15B3, 0xA2DC),), None, None)
+
+
+def test_answer_for_several_hosts_tells_only_what_the_host_says_itself() -> None:
+    def row(address: str, system_id: str) -> vim.vm.PciPassthroughInfo:
+        return vim.vm.PciPassthroughInfo(name="n", pciDevice=pci(address), systemId=system_id)
+
+    def profile(name: str) -> vim.vm.VgpuProfileInfo:
+        return vim.vm.VgpuProfileInfo(
+            profileName=name,
+            deviceVendorId=0x20B7 << 16 | 0x10DE,
+            fbSizeInGib=24,
+            profileSharing="timeSliced",
+            profileClass="compute",
+        )
+
+    group = vim.vm.VendorDeviceGroupInfo(deviceGroupName="Nvidia:2@grid_a30-24c%NVLink")
+    target = vim.vm.ConfigTarget(
+        numCpus=1,
+        numCpuCores=1,
+        numNumaNodes=1,
+        # Equal hosts have equal addresses: the second row tells that two answered.
+        pciPassthrough=[row("0000:01:00.0", "sys-1"), row("0000:01:00.0", "sys-2")],
+        vgpuProfileInfo=[profile("grid_a30-24c"), profile("grid_t4-4c")],
+        vendorDeviceGroupInfo=[group],
+    )
+    notes = Notes()
+    props = Data("HostSystem", (), {"config.sharedPassthruGpuTypes": ["grid_a30-24c"]})
+    offers = read_offers(value(target), props, "esx1", notes)
+    assert (offers.system_ids, offers.groups, offers.groups_of_others) == ({}, (), True)
+    assert [item.name for item in offers.profiles] == ["grid_a30-24c"]
+    assert any("several hosts" in note for note in notes.sorted())
+    target.pciPassthrough = target.pciPassthrough[:1]
+    told = read_offers(value(target), props, "esx1", Notes())
+    assert (len(told.system_ids), len(told.profiles), len(told.groups)) == (1, 2, 1)
+    asked_for_all = read_offers(value(target), props, "esx1", Notes(), shared=True)
+    assert asked_for_all == offers
 
 
 def option(maximum: int) -> vim.option.IntOption:
@@ -430,6 +468,13 @@ def test_limits_from_the_descriptor_and_the_table() -> None:
     assert (limits.max_numa_nodes, limits.max_device_groups) == (8, 2)
     assert limits.max_passthrough == 32  # this descriptor has it not: ESXi 8.0's table
     assert read_limits(Data("VirtualMachineConfigOption", (), {}), 20, "8.0.0") is None
+
+
+def test_limits_of_another_version_are_no_answer() -> None:
+    hardware = Data("VirtualHardwareOption", (), {"numCPU": [1, 2, 96]})
+    answer = Data("VirtualMachineConfigOption", (), {"version": "vmx-21", "hardwareOptions": hardware})
+    assert read_limits(answer, 20, "8.0.3") is None
+    assert read_limits(answer, 21, "8.0.3") is not None
 
 
 @pytest.mark.parametrize(("told", "read"), [(64, 64), (0, 32)])

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.credentials import RECORD_PASSWORD, RECORD_USER
+from tests.witness_programs import connect_options, serving
 from vplacer.errors import ApiTooOld, CertificateRejected, LoginFailed, SessionLost
-from vplacer.vsphere.address import Address
 from vplacer.vsphere.cassettes import recording, replaying
 from vplacer.vsphere.collector import CollectOptions, collect
 from vplacer.vsphere.credentials import Credentials
@@ -30,32 +29,13 @@ Start = Callable[..., ConnectOptions]
 
 
 @pytest.fixture(scope="module")
-def start(witness_bin: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    processes: list[subprocess.Popen[str]] = []
+def start(witness_bin: Callable[[str], Path]) -> Iterator[Start]:
+    with ExitStack() as running:
 
-    def run(*options: str) -> ConnectOptions:
-        scratch = tmp_path_factory.mktemp("vcsim")
-        process = subprocess.Popen(
-            [witness_bin("vcsim"), "-stdinexit", *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"TMPDIR": str(scratch)},
-        )
-        processes.append(process)
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        return ConnectOptions(
-            Address("127.0.0.1", int(url.rpartition(":")[2].removesuffix("/sdk"))), insecure=True
-        )
+        def run(*options: str) -> ConnectOptions:
+            return connect_options(running.enter_context(serving(witness_bin("vcsim"), *options)))
 
-    yield run
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(20)
-        assert process.stdout is not None
-        process.stdout.close()
+        yield run
 
 
 @pytest.fixture(scope="module")

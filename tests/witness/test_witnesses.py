@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.witness_programs import run_govc, serving
+
 pytestmark = pytest.mark.live
 
 Find = Callable[[str], Path]
-
-
-@contextmanager
-def serving(vcsim: Path, *options: str) -> Iterator[str]:
-    """Run vcsim and yield its URL; it must stop by itself, with exit 0, when its input ends."""
-    process = subprocess.Popen(
-        [vcsim, "-stdinexit", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip().removeprefix("export GOVC_URL=")
-        process.stdin.close()
-        assert process.wait(timeout=20) == 0
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-def run_govc(govc: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"GOVC_URL": url, "GOVC_INSECURE": "1", "GOVC_PERSIST_SESSION": "false"}
-    return subprocess.run(
-        [govc, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 def test_govc_reads_vcsim(witness_bin: Find) -> None:

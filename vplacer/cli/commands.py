@@ -62,6 +62,7 @@ TREE: Final = Branch(
                 "list": Leaf("lab_list", "List the example sites."),
                 "serve": Leaf("lab_serve", "Serve a site as a vCenter on this machine."),
                 "record": Leaf("lab_record", "Record a session with a site's simulated vCenter."),
+                "export": Leaf("lab_export", "Write a site for another simulated vCenter, vcsim."),
             },
             ("vplacer lab list", "vplacer lab serve nvswitch --port 8443"),
         ),

@@ -132,6 +132,7 @@ class Collector:
         progress: told of every step.
         gaps: receives what could not be read.
         notes: receives what was left out.
+        whole_units: the reader has one answer of an environment browser for all its hosts.
     """
 
     reader: RawReader
@@ -143,6 +144,7 @@ class Collector:
     progress: Progress | None = None
     gaps: Gaps = field(default_factory=Gaps)
     notes: Notes = field(default_factory=Notes)
+    whole_units: bool = False
 
     def collect(self) -> Inventory:
         """Read everything."""
@@ -238,6 +240,7 @@ class Collector:
             progress=self.progress,
             gaps=self.gaps,
             notes=self.notes,
+            whole_units=self.whole_units,
         )
 
     def _host(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from vplacer.vsphere.pool import map_bounded
 from vplacer.vsphere.raw import Data, MoRef, Notes, Progress, RawObject, RawReader, Value, data_items
 from vplacer.vsphere.read_limits import read_limits, read_version
 from vplacer.vsphere.read_names import shown_name
-from vplacer.vsphere.read_offers import HostOffers, read_migratable, read_offers
+from vplacer.vsphere.read_offers import HostOffers, read_offers
 
 _OLDEST_VERSION = 13
 _GUEST = "otherGuest64"
@@ -59,6 +60,7 @@ class HostQueries:
         progress: told of every host done.
         gaps: receives what could not be read.
         notes: receives what was left out.
+        whole_units: an answer is for all hosts of an environment browser, whichever host is asked for.
     """
 
     def __init__(
@@ -70,7 +72,10 @@ class HostQueries:
         progress: Progress | None,
         gaps: Gaps,
         notes: Notes,
+        whole_units: bool = False,
     ) -> None:
+        hosts_of = Counter(browsers.values())
+        self._shared = {browser for browser, hosts in hosts_of.items() if whole_units and hosts > 1}
         self._reader = reader
         self._browsers = browsers
         self._workers = workers
@@ -85,9 +90,22 @@ class HostQueries:
         found = {}
         for raw, target in zip(asked, answers, strict=True):
             if isinstance(target, Data):
-                name = shown_name(raw.props.text("name"))
-                found[raw.ref.moid] = read_offers(target, read_migratable(raw.props), name, self._notes)
+                found[raw.ref.moid] = self._offers(raw, target)
         return found
+
+    def _offers(self, raw: RawObject, target: Data) -> HostOffers:
+        shared = self._browsers.get(raw.ref.moid) in self._shared
+        offers = read_offers(
+            target, raw.props, shown_name(raw.props.text("name")), self._notes, shared=shared
+        )
+        if offers.groups_of_others:
+            self._gaps.add(
+                raw.ref.moid,
+                "QueryConfigTarget",
+                "fault",
+                "the answer is for several hosts: which of them has the device groups in it is not told",
+            )
+        return offers
 
     def _target(self, raw: RawObject) -> Value:
         browser = self._browsers.get(raw.ref.moid)

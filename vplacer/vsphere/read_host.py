@@ -99,7 +99,7 @@ def read_host(
             assignable_hardware=props.flag("capability.assignableHardwareSupported"),
             assign_label=props.flag("capability.assignHwPciConfigSupported"),
             rebind_without_reboot=props.flag("capability.deviceRebindWithoutRebootSupported"),
-            max_simultaneous_threads=props.number("capability.maxSupportedSimultaneousThreads"),
+            max_simultaneous_threads=props.number("capability.maxSupportedSimultaneousThreads") or None,
             fpt_hotplug=props.flag("capability.fptHotplugSupported"),
         ),
         options=_options(props),

@@ -18,7 +18,9 @@ def read_version(key: str | None) -> int | None:
 
 
 def read_limits(option: Data, version: int, release: str | None) -> HardwareLimits | None:
-    """Read the answer of QueryConfigOptionEx; None where it holds no hardware options.
+    """Read the answer of QueryConfigOptionEx; None where it holds no hardware options of this version.
+
+    A simulator may answer with the options of one version whichever is asked for (govmomi's does).
 
     An older host leaves out what its API does not know: those figures come from the table for the ESXi
     release, and so does a greatest size of 0.
@@ -28,6 +30,8 @@ def read_limits(option: Data, version: int, release: str | None) -> HardwareLimi
         version: the hardware version asked for.
         release: the host's ESXi release ("8.0.3").
     """
+    if read_version(option.text("version")) not in (None, version):
+        return None
     hardware = option.data("hardwareOptions")
     if hardware is None or not hardware.numbers("numCPU"):
         return None

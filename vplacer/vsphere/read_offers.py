@@ -17,18 +17,27 @@ class HostOffers:
     system_ids: dict[PciAddress, str] = field(default_factory=dict)
     profiles: tuple[VgpuProfile, ...] = ()
     groups: tuple[DeviceGroupType, ...] = ()
+    groups_of_others: bool = False
+    """The answer was for several hosts: it has device groups, but not whose they are."""
 
 
-def read_offers(target: Data, migratable: dict[str, bool], host_name: str, notes: Notes) -> HostOffers:
+def read_offers(
+    target: Data, props: Data, host_name: str, notes: Notes, *, shared: bool = False
+) -> HostOffers:
     """Read the answer of QueryConfigTarget for one host.
+
+    An answer for several hosts is the union of what they offer (vSphere API: QueryConfigTarget without a
+    host). Of that, what the host's own configuration tells is kept: the vGPU profiles that it lists.
 
     Args:
         target: the ConfigTarget.
-        migratable: vGPU profile to migrateSupported (HostSharedGpuCapabilities).
+        props: the host's properties.
         host_name: for notes.
         notes: told of what was left out.
+        shared: the answer is for several hosts; found out here too where it names several systems.
     """
     system_ids: dict[PciAddress, str] = {}
+    systems = set()
     for entry in [*target.items("pciPassthrough"), *target.items("sriov")]:
         device = entry.data("pciDevice")
         system_id = entry.text("systemId")
@@ -36,10 +45,19 @@ def read_offers(target: Data, migratable: dict[str, bool], host_name: str, notes
             address = read_address(device.text("id"), notes, f"{host_name} pciPassthrough")
             if address is not None:
                 system_ids.setdefault(address, system_id)
+                systems.add(system_id)
+    migratable = read_migratable(props)
+    profiles = tuple(_profile(entry, migratable) for entry in target.items("vgpuProfileInfo"))
+    groups = tuple(_group(entry) for entry in target.items("vendorDeviceGroupInfo"))
+    # A host is one system.
+    if not shared and len(systems) <= 1:
+        return HostOffers(system_ids, profiles, groups)
+    if systems:
+        notes.add("some hosts' devices have no system id: the vCenter answered for several hosts at once")
+    own = set(props.texts("config.sharedPassthruGpuTypes"))
     return HostOffers(
-        system_ids=system_ids,
-        profiles=tuple(_profile(entry, migratable) for entry in target.items("vgpuProfileInfo")),
-        groups=tuple(_group(entry) for entry in target.items("vendorDeviceGroupInfo")),
+        profiles=tuple(profile for profile in profiles if profile.name in own),
+        groups_of_others=bool(groups),
     )
 
 

@@ -62,7 +62,7 @@ def read_vm(
         cpus=cpus or 0,
         cores_per_socket=props.number("config.hardware.numCoresPerSocket"),
         cores_per_socket_auto=props.flag("config.hardware.autoCoresPerSocket"),
-        simultaneous_threads=props.number("config.hardware.simultaneousThreads"),
+        simultaneous_threads=props.number("config.hardware.simultaneousThreads") or None,
         memory_mib=props.number("config.hardware.memoryMB") or 0,
         memory_reservation_mib=memory.number("reservation") if memory else None,
         memory_limit_mib=limit_of(memory),

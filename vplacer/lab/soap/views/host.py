@@ -15,6 +15,8 @@ from vplacer.lab.soap.views.world import World, api_name
 from vplacer.lab.soap.wire.typetable import Ref
 
 _MHZ = 1_000_000
+LARGEST_VM_MIB = 24 << 20
+"""Memory of the largest VM that ESXi 8 runs, where the host's own descriptors tell nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def capability(host: Host) -> Any:
         deviceRebindWithoutRebootSupported=said.rebind_without_reboot,
         maxSupportedSimultaneousThreads=said.max_simultaneous_threads,
         fptHotplugSupported=said.fpt_hotplug,
+        maxSupportedVmMemory=max((limits.max_memory_mib or 0 for limits in host.limits), default=0)
+        or LARGEST_VM_MIB,
     )
 
 

@@ -19,12 +19,13 @@ def datastore_object(world: World, datastore: Datastore, folder: Ref) -> Seen:
     """Return a datastore; its summary is unset where it is not known whether it can be reached."""
     ref = world.ref(datastore.moid)
     accessible = datastore.accessible
+    url = f"ds:///vmfs/volumes/{datastore.moid}/"
     summary = None
     if accessible is not None:
         summary = vim.Datastore.Summary(
             datastore=ref,
             name=api_name(datastore.name),
-            url=f"ds:///vmfs/volumes/{datastore.moid}/",
+            url=url,
             capacity=_CAPACITY_BYTES,
             freeSpace=_CAPACITY_BYTES // 2,
             accessible=accessible,
@@ -52,6 +53,13 @@ def datastore_object(world: World, datastore: Datastore, folder: Ref) -> Seen:
             "overallStatus": "green",
             "configStatus": "green",
             "summary": summary,
+            "info": vim.Datastore.Info(
+                name=api_name(datastore.name),
+                url=url,
+                freeSpace=_CAPACITY_BYTES // 2,
+                maxFileSize=_CAPACITY_BYTES,
+                maxMemoryFileSize=_CAPACITY_BYTES,
+            ),
             "host": mounts,
             "vm": world.vms_of_datastore.get(datastore.moid, []),
         },
