@@ -32,8 +32,8 @@ def _run(ctx: click.Context, site: str, kind: str, output: Path, force: bool) ->
 command = Command(
     "export",
     callback=_run,
-    help="Write SITE as a folder that another simulated vCenter loads: govmomi's vcsim (vcsim -load DIR), and "
-    "with it every tool built on govmomi. Says at the end what that simulator cannot express. SITE is an "
+    help="Write SITE as a folder that another simulated vCenter loads: govmomi's vcsim (vcsim -load DIR), "
+    "and with it every tool built on govmomi. Says at the end what that simulator cannot express. SITE is an "
     "example of `vplacer lab list`, or an inventory YAML or snapshot; a file of that name goes first. The "
     "site's overlays are written into DIR.overlays.",
     params=[

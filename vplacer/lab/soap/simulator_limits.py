@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vplacer.inventory.cluster import Cluster
 from vplacer.inventory.host import Host
+from vplacer.inventory.vm import Vm
 from vplacer.lab.model.state import LabState
 from vplacer.lab.soap.views.world import ComputeUnit, World
 
@@ -24,7 +26,8 @@ def _limits(world: World) -> Iterator[str]:
         yield from _mixed(unit)
     if any(host.limits for host in inventory.hosts):
         yield "limits of hardware versions: vcsim answers for the newest one, whichever is asked for"
-    tagged = [item for item in (*inventory.clusters, *inventory.hosts, *inventory.vms) if item.tags]
+    entities: tuple[Cluster | Host | Vm, ...] = (*inventory.clusters, *inventory.hosts, *inventory.vms)
+    tagged = [item for item in entities if item.tags]
     if tagged:
         yield f"tags: vcsim loads none; {_count(len(tagged), 'object')} of the site carry some"
     if inventory.gaps:
