@@ -11,9 +11,9 @@ import pytest
 
 from tests.inventory.data import cases, device, ids
 from vplacer.inventory.device_kind import DeviceKind, device_kind, physical_devices, virtual_functions
-from vplacer.inventory.gpu_models import GPU_MODELS, gpu_by_ids, gpu_by_name, gpu_candidates
+from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_candidates, gpu_models
 from vplacer.inventory.host import Host, PciDevice
-from vplacer.inventory.nic_models import NIC_MODELS, nic_by_name
+from vplacer.inventory.nic_models import nic_by_name, nic_models
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vf_ids import is_known_vf
@@ -51,18 +51,18 @@ def test_gpu_ids(case: dict[str, Any]) -> None:
 
 
 def test_every_model_is_found_by_its_own_name_and_ids() -> None:
-    for model in GPU_MODELS:
+    for model in gpu_models():
         assert gpu_by_name(model.name) is model
         assert gpu_by_ids(model.ids) is model
         assert all(gpu_by_name(alias) is model for alias in model.aliases)
-    for nic in NIC_MODELS:
+    for nic in nic_models():
         assert nic_by_name(nic.name) is nic
         assert nic.vf_device is None or is_known_vf(nic.vendor, nic.vf_device)
         assert not is_known_vf(nic.vendor, nic.device)
 
 
 def test_bar_is_at_least_the_memory() -> None:
-    for model in GPU_MODELS:
+    for model in gpu_models():
         if model.bar_gib is not None:
             assert model.bar_gib * 1024 >= model.memory_mib
             assert model.bar_gib & (model.bar_gib - 1) == 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vplacer.constraints.state import Problem
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import GpuMode, Host, Pnic
-from vplacer.inventory.nic_models import NIC_MODELS, NicModel
+from vplacer.inventory.nic_models import NicModel, nic_by_ids
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vm import AllowedDevice
 from vplacer.topology.host_topology import HostTopology
@@ -60,7 +60,7 @@ def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDe
         vgpu = graphics is not None and graphics.type == _SHARED_DIRECT
         vfs = sriov.vf_present if sriov is not None and sriov.active else 0
         pnic = pnics.get(device.address)
-        nic = nic_model(device.ids) if kind == "nic" else None
+        nic = nic_by_ids(device.ids) if kind == "nic" else None
         gpu = gpu_by_ids(device.ids) if kind == "gpu" else None
         memory = gpu.memory_mib if gpu is not None else None
         if memory is None and graphics is not None and graphics.memory_kib is not None:
@@ -97,11 +97,6 @@ def _rdma(pnic: Pnic | None, nic: NicModel | None) -> bool | None:
     if pnic is not None and pnic.rdma is not None:
         return pnic.rdma
     return nic.rdma if nic is not None else None
-
-
-def nic_model(ids: PciIds) -> NicModel | None:
-    """Return the model of a NIC, or None where it is not known."""
-    return next((m for m in NIC_MODELS if (m.vendor, m.device) == (ids.vendor, ids.device)), None)
 
 
 def _why_unusable(host: Host, address: PciAddress) -> str:

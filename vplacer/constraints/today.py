@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vplacer.constraints.bipartite import assign
-from vplacer.constraints.cards import devices_of_host, nic_model
+from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.holdings import (
     VF,
     VGPU,
@@ -16,6 +16,7 @@ from vplacer.constraints.state import DeviceAssignment, Placement, Problem
 from vplacer.constraints.supply import demand_parts, nodes_with_cores
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host
+from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vm import (
     DynamicBacking,
@@ -312,5 +313,5 @@ def _kind_of_ids(ids: PciIds) -> tuple[str, str] | None:
     gpu = gpu_by_ids(ids)
     if gpu is not None:
         return "gpu", gpu.name
-    nic = nic_model(ids)
+    nic = nic_by_ids(ids)
     return ("nic", nic.name) if nic is not None else None

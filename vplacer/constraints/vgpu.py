@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vplacer.constraints.cards import AssignableDevice
-from vplacer.inventory.gpu_models import GpuModel, gpu_by_ids
+from vplacer.inventory.gpu_facts import GpuModel
+from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import GpuMode, Host, VgpuProfile
 from vplacer.inventory.limits_table import parse_release
 from vplacer.inventory.pci import PciIds
@@ -201,8 +202,10 @@ def _mig_slots(shape: ProfileShape, memory_mib: int, model: GpuModel | None) -> 
     slices = shape.slices
     if slices is None:
         return ()
-    total = 4 if model is not None and model.name == "A30" else 8
-    compute = 4 if total == 4 else 7
+    # A card that no catalogue knows certainly takes one instance and no more.
+    if model is None or model.mig_shape is None:
+        return ((0, 1),)
+    total, compute = model.mig_shape.memory_slices, model.mig_shape.instances
     size = max(1, round(shape.framebuffer_mib * total / memory_mib))
     if slices >= compute or size >= total:
         return ((0, total),)

@@ -1,38 +1,50 @@
-"""Network card models for inventory YAML: PCI ids (pci.ids), speed and what their virtual functions are."""
+"""Network card models: a view over the catalogue (``topology/catalogue/nics-*.toml``)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
+from vplacer.inventory.catalogue import catalogue_entries
+from vplacer.inventory.catalogue_entry import Entry, read_ids
 from vplacer.inventory.pci import PciIds
 
 MELLANOX: Final = 0x15B3
 INTEL: Final = 0x8086
 BROADCOM: Final = 0x14E4
+PENSANDO: Final = 0x1DD8
 
 _VENDOR_NAMES: Final = {
     MELLANOX: "Mellanox Technologies",
     INTEL: "Intel Corporation",
     BROADCOM: "Broadcom Inc. and subsidiaries",
+    PENSANDO: "AMD Pensando Systems",
 }
+_CLASS_ETHERNET: Final = 0x0200
 
 
 @dataclass(frozen=True, slots=True)
 class NicModel:
-    """One model of network card. ``vf_device`` None = no virtual functions; ``mbps`` its usual speed."""
+    """One model of network card. None = no published fact.
+
+    ``mbps``: the fastest speed of a port of the usual card. ``vf_device`` None = no virtual functions, or
+    their id is not known. ``vf_max``: virtual functions that vSphere supports on it.
+    """
 
     name: str
     vendor: int
     device: int
     device_name: str
-    mbps: int
-    rdma: bool
+    mbps: int | None
+    rdma: bool | None
     vf_device: int | None = None
-    vf_max: int = 0
+    vf_max: int | None = None
     aliases: tuple[str, ...] = ()
-    class_id: int = 0x0200
+    other_devices: tuple[int, ...] = ()
+    class_id: int = _CLASS_ETHERNET
+    sources: tuple[tuple[str, str], ...] = ()
 
     @property
     def ids(self) -> PciIds:
@@ -42,61 +54,69 @@ class NicModel:
     @property
     def vendor_name(self) -> str:
         """The vendor as pci.ids spells it."""
-        return _VENDOR_NAMES[self.vendor]
+        return _VENDOR_NAMES.get(self.vendor, f"vendor {self.vendor:04x}")
 
 
-NIC_MODELS: Final[tuple[NicModel, ...]] = (
-    NicModel("CX4-LX", MELLANOX, 0x1015, "MT27710 Family [ConnectX-4 Lx]", 25_000, True, 0x1016, 64),
-    NicModel("CX5", MELLANOX, 0x1017, "MT27800 Family [ConnectX-5]", 100_000, True, 0x1018, 64),
-    NicModel("CX6", MELLANOX, 0x101B, "MT28908 Family [ConnectX-6]", 200_000, True, 0x101C, 64),
-    NicModel("CX6-DX", MELLANOX, 0x101D, "MT2892 Family [ConnectX-6 Dx]", 100_000, True, 0x101E, 64),
-    NicModel("CX7", MELLANOX, 0x1021, "MT2910 Family [ConnectX-7]", 400_000, True, 0x101E, 64),
-    NicModel(
-        "BF2",
-        MELLANOX,
-        0xA2D6,
-        "MT42822 BlueField-2 integrated ConnectX-6 Dx network controller",
-        100_000,
-        True,
-        0x101E,
-        64,
-        ("BlueField-2",),
-    ),
-    NicModel(
-        "BF3",
-        MELLANOX,
-        0xA2DC,
-        "MT43244 BlueField-3 integrated ConnectX-7 network controller",
-        400_000,
-        True,
-        0x101E,
-        64,
-        ("BlueField-3",),
-    ),
-    NicModel(
-        "82599", INTEL, 0x10FB, "82599ES 10-Gigabit SFI/SFP+ Network Connection", 10_000, False, 0x10ED, 63
-    ),
-    NicModel("X710", INTEL, 0x1572, "Ethernet Controller X710 for 10GbE SFP+", 10_000, False, 0x154C, 64),
-    NicModel("XL710", INTEL, 0x1583, "Ethernet Controller XL710 for 40GbE QSFP+", 40_000, False, 0x154C, 64),
-    NicModel("E810", INTEL, 0x1592, "Ethernet Controller E810-C for QSFP", 100_000, True, 0x1889, 64),
-    NicModel(
-        "BCM57414",
-        BROADCOM,
-        0x16D7,
-        "BCM57414 NetXtreme-E 10Gb/25Gb RDMA Ethernet Controller",
-        25_000,
-        True,
-    ),
-)
+@cache
+def nic_models() -> tuple[NicModel, ...]:
+    """Return the models of the catalogue.
+
+    Raises:
+        CatalogueError: an entry is wrong.
+    """
+    return tuple(read_nic(entry) for entry in catalogue_entries("nic"))
+
+
+def nic_by_ids(ids: PciIds) -> NicModel | None:
+    """Return the model of a device, or None where it is not known."""
+    return _by_device().get((ids.vendor, ids.device))
 
 
 def nic_by_name(name: str) -> NicModel | None:
     """Return the model a person calls ``name`` ("CX7", "ConnectX-7", "cx6dx"), or None."""
     wanted = _key(name)
-    for model in NIC_MODELS:
+    for model in nic_models():
         if wanted in {_key(word) for word in (model.name, *model.aliases)}:
             return model
     return None
+
+
+def read_nic(entry: Entry) -> NicModel:
+    """Read one entry.
+
+    Raises:
+        CatalogueError: a key is unknown, missing or of the wrong type, or a fact has no source.
+    """
+    first, *others = read_ids(entry)
+    functions = entry.table("vf")
+    model = NicModel(
+        name=entry.text("name"),
+        vendor=first.vendor,
+        device=first.device,
+        device_name=entry.text("device_name"),
+        mbps=entry.integer("mbps", None),
+        rdma=entry.flag("rdma", None),
+        vf_device=None if functions is None else functions.integer("device"),
+        vf_max=None if functions is None else functions.integer("max", None),
+        aliases=entry.texts("aliases", ()),
+        other_devices=tuple(ids.device for ids in others),
+        class_id=entry.integer("class", _CLASS_ETHERNET),
+        sources=entry.sources(),
+    )
+    if functions is not None:
+        functions.finish(())
+    groups = {"ids": "ids", "mbps": "speed", "rdma": "rdma", "vf": "vf"}
+    entry.finish(tuple(group for key, group in groups.items() if entry.has(key)))
+    return model
+
+
+@cache
+def _by_device() -> dict[tuple[int, int], NicModel]:
+    return {
+        (model.vendor, device): model
+        for model in nic_models()
+        for device in (model.device, *model.other_devices)
+    }
 
 
 def _key(name: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from vplacer.inventory.gpu_models import GpuModel, gpu_by_name, gpu_candidates
-from vplacer.inventory.nic_models import NIC_MODELS, NicModel, nic_by_name
+from vplacer.inventory.gpu_facts import GpuModel
+from vplacer.inventory.gpu_models import gpu_by_name, gpu_candidates
+from vplacer.inventory.nic_models import NicModel, nic_by_name, nic_models
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.yaml_marks import Document, Pointer
 
@@ -194,6 +195,6 @@ def find_nic(document: Document, place: Pointer, name: str) -> NicModel:
     """Return the NIC model of a name, or raise an error at its place."""
     model = nic_by_name(name)
     if model is None:
-        known = ", ".join(nic.name for nic in NIC_MODELS)
+        known = ", ".join(nic.name for nic in nic_models())
         raise document.error(place, f"no NIC model is called '{name}'", hint=f"known: {known}")
     return model

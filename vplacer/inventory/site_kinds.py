@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from vplacer.inventory.gpu_models import GpuModel
+from vplacer.inventory.gpu_facts import GpuModel
 from vplacer.inventory.host import (
     DeviceGroupType,
     GpuMode,

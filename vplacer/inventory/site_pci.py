@@ -307,8 +307,8 @@ class _TreeBuilder:
         if not count:
             return []
         nic = card.nic
-        if nic is None or nic.vf_device is None or count > nic.vf_max:
-            most = nic.vf_max if nic else 0
+        most = nic.vf_max or 0 if nic else 0
+        if nic is None or nic.vf_device is None or count > most:
             raise self.document.error((*card.pointer, "vfs"), f"this device has at most {most}")
         physical = card.placed
         found = []
@@ -366,5 +366,5 @@ def _sriov(card: Card) -> Sriov | None:
         active=present > 0,
         vf_requested=present,
         vf_present=present,
-        vf_max=card.nic.vf_max,
+        vf_max=card.nic.vf_max or 0,
     )

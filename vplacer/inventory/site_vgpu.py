@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from vplacer.inventory.gpu_models import GpuModel
+from vplacer.inventory.gpu_facts import GpuModel
 from vplacer.inventory.host import DeviceGroupType, GroupComponent, VgpuProfile
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.site_card_lines import Card, find_gpu, find_nic

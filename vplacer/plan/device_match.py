@@ -13,7 +13,7 @@ from vplacer.constraints.holdings import allowed_by
 from vplacer.inventory.device_kind import DeviceKind, device_kind
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice
-from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vm import (
     Backing,
@@ -116,8 +116,7 @@ def _kind_by_ids(ids: PciIds | None) -> DeviceKind | None:
         return None
     if gpu_by_ids(ids) is not None:
         return DeviceKind.GPU
-    nics = {(model.vendor, model.device) for model in NIC_MODELS}
-    return DeviceKind.NIC if (ids.vendor, ids.device) in nics else None
+    return DeviceKind.NIC if nic_by_ids(ids) is not None else None
 
 
 def _match_groups(vm: Vm, wanted: WantedDevices) -> tuple[dict[int, str], tuple[GroupChange, ...]]:

@@ -14,7 +14,7 @@ from vplacer.constraints.steering import possible_cards
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice
-from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import (
     Backing,
@@ -237,8 +237,8 @@ def card_name(card: PciDevice) -> str:
     model = gpu_by_ids(card.ids)
     if model is not None:
         return model.name
-    nics = (nic.name for nic in NIC_MODELS if (nic.vendor, nic.device) == (card.ids.vendor, card.ids.device))
-    return next(nics, card.device_name or str(card.ids))
+    nic = nic_by_ids(card.ids)
+    return nic.name if nic is not None else card.device_name or str(card.ids)
 
 
 def _joined_by_nvlink(host: Host, topology: HostTopology, ask: GpuAsk) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from vplacer.inventory.gpu_models import GPU_MODELS, gpu_by_ids, gpu_by_name, gpu_candidates
-from vplacer.inventory.nic_models import NIC_MODELS, nic_by_name
+from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_candidates, gpu_models
+from vplacer.inventory.nic_models import nic_by_name, nic_models
 from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.yaml_marks import Pointer
@@ -119,7 +119,7 @@ class AskMaker:
             self.complaints.unknown(
                 at,
                 f"no GPU model is called '{spec.model}'",
-                _model_hint(spec.model, [m.name for m in GPU_MODELS]),
+                _model_hint(spec.model, [m.name for m in gpu_models()]),
             )
         return None
 
@@ -135,7 +135,7 @@ class AskMaker:
         self.complaints.unknown(
             (*spec.pointer, "model"),
             f"no NIC model is called '{spec.model}'",
-            _model_hint(spec.model, [m.name for m in NIC_MODELS]),
+            _model_hint(spec.model, [m.name for m in nic_models()]),
         )
         return None
 

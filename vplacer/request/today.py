@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from vplacer.inventory.device_kind import DeviceKind, device_kind
 from vplacer.inventory.gpu_models import gpu_by_ids
-from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import (
@@ -105,7 +105,7 @@ class DeviceReader:
             return None
         if gpu_by_ids(ids) is not None:
             return DeviceKind.GPU
-        if any((model.vendor, model.device) == (ids.vendor, ids.device) for model in NIC_MODELS):
+        if nic_by_ids(ids) is not None:
             return DeviceKind.NIC
         return self.kinds.get((ids.vendor, ids.device))
 

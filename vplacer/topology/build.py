@@ -11,7 +11,7 @@ from vplacer.inventory.host import DeviceGroupType, Host, NumaNode, VgpuProfile
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vcenter import Inventory
-from vplacer.topology.catalogue import DEFAULT_CATALOGUE, Board, Catalogue
+from vplacer.topology.boards import Board, Catalogue
 from vplacer.topology.findings import assumptions, contradictions, groups_without_cards
 from vplacer.topology.group_offers import group_offers
 from vplacer.topology.host_topology import HostTopology
@@ -52,7 +52,7 @@ class _Ingredients:
 
 
 def build_host_topology(
-    host: Host, overlays: Sequence[Overlay] = (), catalogue: Catalogue = DEFAULT_CATALOGUE
+    host: Host, overlays: Sequence[Overlay] = (), catalogue: Catalogue | None = None
 ) -> HostTopology:
     """Build the topology of a host.
 
@@ -60,16 +60,16 @@ def build_host_topology(
         host: what vCenter says.
         overlays: the overlays made for this host; those that no longer fit it are refused and named in
             ``mismatches``.
-        catalogue: the boards whose NVLinks are known.
+        catalogue: the boards whose NVLinks are known; None = those that come with vplacer.
     """
-    return _build(_ingredients(host, overlays), catalogue)
+    return _build(_ingredients(host, overlays), catalogue or Catalogue())
 
 
 class TopologyCache:
     """Builds topologies and gives hosts of equal hardware and overlay facts the same object."""
 
-    def __init__(self, catalogue: Catalogue = DEFAULT_CATALOGUE) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalogue: Catalogue | None = None) -> None:
+        self._catalogue = catalogue or Catalogue()
         self._built: dict[_Ingredients, HostTopology] = {}
 
     def topology(self, host: Host, overlays: Sequence[Overlay] = ()) -> HostTopology:

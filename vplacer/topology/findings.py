@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from vplacer.topology.catalogue import Board
+from vplacer.topology.boards import Board
 from vplacer.topology.locality import Packages, on_two_nodes
 from vplacer.topology.pci_tree import Bus, PciTree
 from vplacer.topology.values import DeviceTopology, GroupOffer

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
-from vplacer.inventory.nic_models import NIC_MODELS
+from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.topology.host_topology import HostTopology
@@ -53,8 +53,8 @@ def labelled_devices(
 
 def nic_name(ids: PciIds) -> str | None:
     """Return the model name of a NIC, None where the model is not known."""
-    known = (model.name for model in NIC_MODELS if (model.vendor, model.device) == (ids.vendor, ids.device))
-    return next(known, None)
+    model = nic_by_ids(ids)
+    return None if model is None else model.name
 
 
 def portable_nodes(devices: tuple[LabelledDevice, ...]) -> dict[str, int]:

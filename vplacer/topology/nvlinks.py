@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from vplacer.inventory.gpu_models import NVIDIA, GpuModel
+from vplacer.inventory.gpu_facts import GpuModel
+from vplacer.inventory.gpu_models import NVIDIA
 from vplacer.inventory.pci import PciAddress, PciIds
-from vplacer.topology.catalogue import Board, Catalogue
+from vplacer.topology.boards import Board, Catalogue
 from vplacer.topology.values import NvLink
 
 
@@ -52,7 +53,7 @@ def _without_nvlink(gpu: Gpu) -> str | None:
     """Name a GPU that cannot have NVLink; None where it can or where that is not known."""
     if gpu.ids.vendor != NVIDIA:
         return str(gpu.ids) if gpu.model is None else gpu.model.name
-    if gpu.model is not None and gpu.model.form == "pcie" and gpu.model.bridge_lanes is None:
+    if gpu.model is not None and gpu.model.without_nvlink:
         return gpu.model.name
     return None
 
