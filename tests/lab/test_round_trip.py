@@ -7,65 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from vplacer.inventory.cluster import ResourcePool
+from tests.sites.chain import collected, comparable
 from vplacer.inventory.device_kind import DeviceKind, device_kind
-from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.snapshot import save_snapshot
-from vplacer.inventory.vcenter import Gap, Inventory
-from vplacer.inventory.vm import NetworkBacking, Vm
+from vplacer.inventory.vcenter import Gap
+from vplacer.inventory.vm import NetworkBacking
 from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
-from vplacer.vsphere.address import Address
-from vplacer.vsphere.collector import CollectOptions, collect
-from vplacer.vsphere.credentials import Credentials
-from vplacer.vsphere.secret import Secret
-from vplacer.vsphere.session import ConnectOptions, Session
+from vplacer.vsphere.collector import CollectOptions
 
 REPO = Path(__file__).resolve().parents[2]
 ODD = REPO / "tests/cases/lab/odd-site.yaml"
 BACKINGS = REPO / "tests/cases/lab/backings.yaml"
 EXAMPLES = sorted((REPO / "fixtures/sites").glob("*.yaml"))
-
-
-def collected(server: LabServer, options: CollectOptions | None = None) -> Inventory:
-    where = ConnectOptions(Address(server.host, server.port), ca_file=server.ca_file)
-    who = Credentials(server.username, Secret(server.password), "test", "test")
-    with Session.connect(where, who) as session:
-        return collect(session, options)
-
-
-def comparable(inventory: Inventory) -> Inventory:
-    """Take out what is of no account here: orders, and what a vCenter tells but a file may not."""
-    return replace(
-        inventory,
-        hosts=tuple(_host(h) for h in inventory.hosts),
-        pools=tuple(_pool(p) for p in inventory.pools),
-        vms=tuple(_vm(v) for v in inventory.vms),
-        notes=(),
-    )
-
-
-def _host(host: Host) -> Host:
-    # A host without GPUs is not asked for its passthrough candidates.
-    has_gpu = any(d.graphics is not None for d in host.pci_devices)
-    devices = host.pci_devices if has_gpu else tuple(replace(d, system_id=None) for d in host.pci_devices)
-    bindings = tuple(sorted(host.bindings, key=lambda b: (b.vm, b.instance_id)))
-    return replace(host, pci_devices=devices, bindings=bindings)
-
-
-def _pool(pool: ResourcePool) -> ResourcePool:
-    return replace(pool, cpu_unreserved_mhz=None)
-
-
-def _vm(vm: Vm) -> Vm:
-    own = vm.ownership
-    if own.managed_by == "com.vmware.vim.eam":
-        own = replace(own, managed_by=None, is_agent=True)
-    devices = tuple(sorted(vm.devices, key=lambda d: d.key))
-    return replace(vm, devices=devices, ownership=own, measured_home=None)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

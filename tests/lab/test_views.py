@@ -77,7 +77,8 @@ def test_every_method_answer_can_be_served(path: Path) -> None:
                 target = browser.QueryConfigTarget(ref)
                 assert target.numCpus == host.thread_count
                 assert browser.QueryTargetCapabilities(ref).vmotionSupported
-                newest = browser.QueryConfigOptionDescriptor()[-1].key
+                newest = f"vmx-{max(limit.version for limit in host.limits)}"
+                assert newest in [option.key for option in browser.QueryConfigOptionDescriptor()]
                 assert browser.QueryConfigOption(newest, ref).version == newest
             browser = vim.ComputeResource(ref.parent._moId, service._stub).environmentBrowser
             assert browser.QueryConfigTarget().numCpuCores >= target.numCpuCores

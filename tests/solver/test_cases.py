@@ -6,47 +6,30 @@ as data. A case adds its own to them (mappings are merged, lists are joined) and
 - ``title``, and ``source``: who met this in the field, or the paragraph of the documentation;
 - ``claims``: cards that a host says a VM holds, host to card to VM, whether the VM runs or not;
 - ``options``: ``include_managed``, ``repair``, ``partial`` as on the command line;
-- ``expect``: ``status`` and any of ``vms`` (see `_check_vm`), ``placed`` (how many), ``unplaced`` (all of
-  them), ``same_host`` and ``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint, part of
-  the evidence), ``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM, parts of
-  texts), ``levels``, ``left_alone``, ``notes``;
+- ``expect``: see `tests.solver.outcome`;
 - ``xfail``: what is known to be wrong, if the case does not hold yet.
-
-Cards are called ``gpu0``, ``nic0`` and so on in the order of their addresses, or by their address.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.conftest import REPO
-from vplacer.constraints.state import Placement, Problem
+from tests.solver.outcome import Outcome, check_expected, decide
 from vplacer.inventory.host import DeviceBinding
 from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.yaml_marks import parse_document
-from vplacer.jobs.plan import PlanOptions, make_plan, make_problem
-from vplacer.jobs.source import Reading, SourceOptions
-from vplacer.plan.model import Plan, VmPlan
-from vplacer.report.plan_text import plan_text
-from vplacer.request.load import parse_request
 from vplacer.solver import solve as solve_module
-from vplacer.solver.solve import solve
-from vplacer.solver.verdict import DemandReasons, Solution, SolveOptions
 from vplacer.topology.build import build_topologies
 
 CASES = REPO / "tests" / "cases" / "solver"
-NOW = datetime(2025, 1, 1, tzinfo=UTC)
-_MOID = re.compile(r"\b(vm|host|domain-c|resgroup|datastore|network|datacenter)-\d+\b|\bnew:\S")
 _KEYS = {"title", "source", "site", "claims", "request", "options", "expect", "xfail"}
 
 
@@ -78,71 +61,9 @@ def _each_case(known_wrong: bool = True) -> Iterator[Any]:
             yield pytest.param(whole, id=f"{path.stem}: {case['title']}", marks=marks)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a case, by the names it uses."""
-
-    problem: Problem
-    solution: Solution
-    plan: Plan
-
-    @cached_property
-    def hosts(self) -> dict[str, str]:
-        """Host name by moid."""
-        return {host.moid: host.name for host in self.problem.inventory.hosts}
-
-    @cached_property
-    def demands(self) -> dict[str, str]:
-        """Name of a demand by its id."""
-        return {demand.id: demand.name for demand in self.problem.request.demands}
-
-    @cached_property
-    def placements(self) -> dict[str, Placement]:
-        """Placement by name of the VM."""
-        return {self.demands[placement.demand]: placement for placement in self.solution.placements}
-
-    @cached_property
-    def planned(self) -> dict[str, VmPlan]:
-        """What the plan says, by name of the VM."""
-        return {vm.name: vm for vm in self.plan.vms}
-
-    @cached_property
-    def reasons(self) -> dict[str, DemandReasons]:
-        """Reasons by name of the VM."""
-        return {self.demands[item.demand]: item for item in self.solution.reasons}
-
-    def host_of(self, name: str) -> str:
-        """Return the name of the host a VM is placed on."""
-        assert name in self.placements, f"{name} has no place"
-        return self.hosts[self.placements[name].host]
-
-    def cards(self, name: str, kind: str) -> list[str]:
-        """Return the cards of a VM, by what the case calls them."""
-        placement = self.placements[name]
-        topology = self.problem.topologies[placement.host]
-        alias = {
-            device.address: f"{prefix}{number}"
-            for prefix, devices in (("gpu", topology.gpus), ("nic", topology.nics))
-            for number, device in enumerate(devices)
-        }
-        return sorted(
-            (alias[device.address] for device in placement.devices if alias[device.address].startswith(kind)),
-            key=lambda card: (len(card), card),
-        )
-
-
 def _run(case: dict[str, Any]) -> Outcome:
     site = load_site_text(json.dumps({"format_version": 1, **case["site"]}), "site.yaml")
-    request = parse_request(json.dumps({"version": 1, **case["request"]}), "request.yaml")
-    inventory = _claimed(site, case.get("claims", {}))
-    reading = Reading(inventory, site.overlays, ())
-    flags = dict(case.get("options", {}))
-    flags["include_managed"] = tuple(flags.get("include_managed", ()))
-    options = PlanOptions(SourceOptions(), "request.yaml", **flags)
-    problem = make_problem(request, reading, options)
-    solution = solve(problem, SolveOptions())
-    plan = make_plan(problem, solution, request, reading, NOW, None)
-    return Outcome(problem, solution, plan)
+    return decide(_claimed(site, case.get("claims", {})), site.overlays, case)
 
 
 def _claimed(site: Site, claims: dict[str, dict[str, str]]) -> Inventory:
@@ -160,12 +81,7 @@ def _claimed(site: Site, claims: dict[str, dict[str, str]]) -> Inventory:
 
 @pytest.mark.parametrize("case", list(_each_case()))
 def test_case(case: dict[str, Any]) -> None:
-    found = _run(case)
-    wanted = dict(case["expect"])
-    _check_readable(found)
-    assert found.solution.status.value == wanted.pop("status"), plan_text(found.plan, verbosity=2)
-    for key, value in wanted.items():
-        _CHECKS[key](found, value)
+    check_expected(_run(case), case["expect"])
 
 
 @pytest.mark.parametrize("case", list(_each_case(known_wrong=False)))
@@ -178,160 +94,3 @@ def test_column_generation_finds_as_much(case: dict[str, Any], monkeypatch: pyte
         assert level.value == best.value, level.id
         if level.bound is not None:
             assert (level.bound >= best.value) if level.maximise else (level.bound <= best.value), level.id
-
-
-def _check_readable(found: Outcome) -> None:
-    """What a person reads names things as people do, and every host has exactly one reason."""
-    said = plan_text(found.plan, verbosity=1)
-    assert not _MOID.search(said), said
-    for item in found.solution.reasons:
-        hosts = [moid for reason in item.rejections for moid, _ in reason.hosts]
-        assert sorted(hosts) == sorted(found.problem.topologies)
-        texts = [text for reason in item.rejections for _, text in reason.hosts]
-        texts += [way.text for way in item.relaxations]
-        for text in texts:
-            assert text
-            assert not _MOID.search(text), text
-
-
-def _check_vms(found: Outcome, wanted: dict[str, dict[str, Any]]) -> None:
-    for name, spec in wanted.items():
-        _check_vm(found, name, spec)
-
-
-def _check_vm(found: Outcome, name: str, wanted: dict[str, Any]) -> None:
-    """Check one VM.
-
-    ``host``: its host, or a list of hosts of which one must be it. ``nodes``: pNUMA nodes bound; a
-    list of lists = one of them. ``gpus``, ``nics``: how many, which, or a list of lists of which one must be
-    it. ``bound_by``: of all devices, or by kind. ``labels``: of the devices, each once. ``stays``: left as it
-    is. ``sign``: what the plan shows. ``near``: the farthest any of its devices may be from its vCPUs;
-    ``near_gpus`` and ``near_nics``: of one kind. ``path``: the words of the plan for the ways between its
-    GPUs and to its NICs. ``line``, ``no_line``: what its line of the plan's text says, or does not.
-    """
-    host = found.host_of(name)
-    placement, plan = found.placements[name], found.planned[name]
-    said = plan_text(found.plan, verbosity=2)
-    for key, value in wanted.items():
-        if key == "host":
-            assert host in ([value] if isinstance(value, str) else value), said
-        elif key == "nodes":
-            _one_of(value, list(placement.nodes), said)
-        elif key in ("gpus", "nics"):
-            cards = found.cards(name, key[:3])
-            if isinstance(value, int):
-                assert len(cards) == value, said
-            else:
-                _one_of(value, cards, said)
-        elif key == "bound_by":
-            by = value if isinstance(value, dict) else {"gpu": value, "nic": value}
-            assert {(d.ask, d.bound_by.value) for d in placement.devices} <= set(by.items()), said
-        elif key == "labels":
-            assert sorted({d.label for d in placement.devices if d.label is not None}) == value, said
-        elif key == "stays":
-            assert placement.stays is value, said
-        elif key == "sign":
-            assert plan.symbol.value == value, said
-        elif key in ("near", "near_gpus", "near_nics"):
-            asks = [a for a in plan.asks if key == "near" or key == f"near_{a.ask}s"]
-            assert {a.numa.value for a in asks} == {value}, said
-        elif key == "path":
-            assert [a.path for a in plan.asks] == value, said
-        elif key in ("line", "no_line"):
-            line = next(text for text in said.splitlines() if text[1:2] != " " and text[3:].startswith(name))
-            assert (value in line) is (key == "line"), said
-        else:
-            raise AssertionError(f"a case cannot state '{key}' of a VM")
-
-
-def _one_of(wanted: list[Any], have: list[Any], said: str) -> None:
-    several = bool(wanted) and isinstance(wanted[0], list)
-    assert have in (wanted if several else [wanted]), f"{have} instead of {wanted}\n{said}"
-
-
-def _check_placed(found: Outcome, wanted: int) -> None:
-    assert len(found.placements) == wanted, plan_text(found.plan)
-
-
-def _check_unplaced(found: Outcome, wanted: list[str]) -> None:
-    assert sorted(found.demands[item] for item in found.solution.unplaced) == sorted(wanted)
-    assert sorted(found.reasons) == sorted(wanted)
-
-
-def _check_same_host(found: Outcome, wanted: list[str]) -> None:
-    assert len({found.host_of(name) for name in wanted}) == 1, plan_text(found.plan)
-
-
-def _check_different_hosts(found: Outcome, wanted: list[str]) -> None:
-    assert len({found.host_of(name) for name in wanted}) == len(wanted), plan_text(found.plan)
-
-
-def _check_reasons(found: Outcome, wanted: dict[str, dict[str, Any]]) -> None:
-    for name, hosts in wanted.items():
-        assert name in found.reasons, f"{name} has a place\n{plan_text(found.plan)}"
-        have = {
-            found.hosts[moid]: (reason.constraint, text)
-            for reason in found.reasons[name].rejections
-            for moid, text in reason.hosts
-        }
-        for host, spec in hosts.items():
-            ((constraint, says),) = spec.items()
-            assert have[host][0] == constraint, have
-            assert says in have[host][1], have
-
-
-def _check_ways_out(found: Outcome, wanted: dict[str, list[Any]]) -> None:
-    """Each way stated is shown, in the order stated; an empty list = there is none."""
-    for name, ways in wanted.items():
-        have = found.reasons[name].relaxations
-        shown = [(way.text, way.field, way.value) for way in have]
-        places = []
-        for way in ways:
-            if isinstance(way, str):
-                hits = [n for n, item in enumerate(have) if way in item.text]
-            else:
-                ((field, value),) = way.items()
-                hits = [n for n, item in enumerate(have) if (item.field, item.value) == (field, str(value))]
-            assert hits, f"no way out is {way}: {shown}"
-            places.append(hits[0])
-        assert places == sorted(places), shown
-        assert bool(have) == bool(ways), shown
-
-
-def _check_not_ways_out(found: Outcome, wanted: dict[str, list[str]]) -> None:
-    """None of the ways shown has these words."""
-    for name, words in wanted.items():
-        texts = [way.text for way in found.reasons[name].relaxations]
-        assert not [text for text in texts if any(word in text for word in words)], texts
-
-
-def _check_levels(found: Outcome, wanted: dict[str, int]) -> None:
-    have = {level.id: level.value for level in found.solution.levels}
-    assert {key: have[key] for key in wanted} == wanted, plan_text(found.plan, verbosity=2)
-
-
-def _check_left_alone(found: Outcome, wanted: dict[str, str]) -> None:
-    have = {item.name: item.reason for item in found.problem.request.left_alone}
-    assert sorted(have) == sorted(wanted)
-    for name, says in wanted.items():
-        assert says in have[name]
-
-
-def _check_notes(found: Outcome, wanted: list[str]) -> None:
-    for says in wanted:
-        assert any(says in note for note in found.plan.notes), found.plan.notes
-
-
-_CHECKS = {
-    "vms": _check_vms,
-    "placed": _check_placed,
-    "unplaced": _check_unplaced,
-    "same_host": _check_same_host,
-    "different_hosts": _check_different_hosts,
-    "reasons": _check_reasons,
-    "ways_out": _check_ways_out,
-    "not_ways_out": _check_not_ways_out,
-    "levels": _check_levels,
-    "left_alone": _check_left_alone,
-    "notes": _check_notes,
-}

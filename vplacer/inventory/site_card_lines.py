@@ -12,6 +12,7 @@ from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.yaml_marks import Document, Pointer
 
 _NVSWITCHES: Final = {
+    "V100": (PciIds(0x10DE, 0x1AC2), "GV100 [NVSwitch]"),
     "A100": (PciIds(0x10DE, 0x1AF1), "GA100 [A100 NVSwitch]"),
     "H100": (PciIds(0x10DE, 0x22A3), "GH100 [H100 NVSwitch]"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Final
 
 from vplacer.inventory.gpu_facts import GpuModel
@@ -238,23 +239,36 @@ def _links(
     lanes: dict[frozenset[str], int] = {}
     for index, entry in enumerate(given):
         place = (*pointer, "nvlinks", index)
-        names = entry["between"] if isinstance(entry, dict) else entry
-        cards = [named_card(document, place, tree, str(name)) for name in names]
-        for card in cards:
-            if card.gpu is None:
-                raise document.error(place, f"'{card.name}' is no GPU")
-        pair = frozenset(card.name for card in cards)
-        if len(pair) != 2:
-            raise document.error(place, "a link joins two different GPUs")
-        if pair in lanes:
-            raise document.error(place, f"the pair {' and '.join(sorted(pair))} is given twice")
-        lanes[pair] = _lanes(document, place, entry, cards[0])
+        for cards in combinations(_joined(document, place, entry, tree), 2):
+            pair = frozenset(card.name for card in cards)
+            if len(pair) != 2:
+                raise document.error(place, "a link joins two different GPUs")
+            if pair in lanes:
+                raise document.error(place, f"the pair {' and '.join(sorted(pair))} is given twice")
+            lanes[pair] = _lanes(document, place, entry, cards[0])
     gpus = [card for card in tree.cards if card.gpu is not None]
     return tuple(
         (first, second, lanes.get(frozenset((first.name, second.name)), 0))
         for index, first in enumerate(gpus)
         for second in gpus[index + 1 :]
     )
+
+
+def _joined(document: Document, place: Pointer, entry: Any, tree: PciTree) -> list[Card]:
+    """Return the GPUs that an entry of ``nvlinks`` joins, every two of them."""
+    names = entry
+    if isinstance(entry, dict):
+        names = entry["between"] if "between" in entry else entry["among"]
+    if names == "all":
+        cards = [card for card in tree.cards if card.gpu is not None]
+        if len(cards) < 2:
+            raise document.error(place, "the host kind has no two GPUs to join")
+        return cards
+    cards = [named_card(document, place, tree, str(name)) for name in names]
+    for card in cards:
+        if card.gpu is None:
+            raise document.error(place, f"'{card.name}' is no GPU")
+    return cards
 
 
 def _lanes(document: Document, place: Pointer, entry: Any, card: Card) -> int:

@@ -82,15 +82,24 @@ class _Bridge:
 
 @dataclass
 class _Top:
-    """What hangs on one root port: a switch, or the cards of one slot. ``root`` None = not named."""
+    """What hangs on one root port: a switch, or the cards of one slot. ``root`` None = not named.
+
+    ``told`` = the node its cards say; None where vCenter lists none of them under a node.
+    """
 
     name: str
     segment: int
-    node: int
+    told: int | None
     pointer: Pointer
     root: str | None = None
     bridge: _Bridge | None = None
     cards: list[Card] = field(default_factory=list)
+    overlay_node: int = 0
+
+    @property
+    def node(self) -> int:
+        """The node whose buses it takes."""
+        return self.overlay_node if self.told is None else self.told
 
 
 class _TreeBuilder:
@@ -159,10 +168,12 @@ class _TreeBuilder:
         return list(tops.values())
 
     def _new_top(self, card: Card, name: str) -> _Top:
-        node = card.node if card.node is not None else int(card.raw.get("overlay_node", 0))
         segment = self._segment(card)
         bridge = _Bridge() if card.path else None
-        return _Top(name, segment or 0, node, card.pointer, card.raw.get("root"), bridge)
+        overlay_node = int(card.raw.get("overlay_node", 0))
+        return _Top(
+            name, segment or 0, card.node, card.pointer, card.raw.get("root"), bridge, [], overlay_node
+        )
 
     def _segment(self, card: Card) -> int | None:
         """Return the segment a card says, in its address or apart; None = it says none."""
@@ -175,10 +186,11 @@ class _TreeBuilder:
         segment, root = self._segment(card), card.raw.get("root")
         if segment is not None and segment != top.segment:
             raise self.document.error(card.pointer, f"{top.name} is already in segment {top.segment:04x}")
-        if card.node is not None and card.node != top.node:
+        if None not in (card.node, top.told) and card.node != top.told:
             raise self.document.error(
-                (*card.pointer, "node"), f"{top.name} already hangs on node {top.node}, not {card.node}"
+                (*card.pointer, "node"), f"{top.name} already hangs on node {top.told}, not {card.node}"
             )
+        top.told = card.node if top.told is None else top.told
         if root is not None and top.root is not None and root != top.root:
             raise self.document.error(
                 (*card.pointer, "root"), f"{top.name} is already on root bus {top.root}"

@@ -7,6 +7,7 @@ from typing import Any, Final
 from vplacer.inventory.site_schema_hosts import HOST, HOST_KIND
 from vplacer.inventory.site_schema_parts import (
     BOOL,
+    IDS,
     INDEX,
     NAME,
     POSITIVE,
@@ -90,6 +91,12 @@ _POOL: Final = mapping(
 _VM_DEVICE: Final = mapping(
     {
         "static": about(NAME, "Static DirectPath I/O: a device name or address of the host."),
+        "ids": {
+            **IDS,
+            "description": "What a static device of a VM that is off says the card is, where the host has "
+            "another card there now, or none.",
+        },
+        "device_id": about(NAME, "The static device's id as stored. Default: hexadecimal, as it should be."),
         "dynamic": about(NAME, "Dynamic DirectPath I/O: a GPU or NIC model, or ids as 10de:20b7."),
         "vgpu": about(NAME, "An NVIDIA vGPU of this profile."),
         "group": about(NAME, "A whole device group, by the vendor's name."),

@@ -7,6 +7,7 @@ from typing import Any, Final
 from vplacer.inventory.site_schema_parts import (
     ADDRESS,
     BOOL,
+    IDS,
     INDEX,
     NAME,
     NODE,
@@ -25,16 +26,11 @@ _DEVICE: Final = mapping(
     {
         "gpu": about(NAME, "GPU model: A30, A100-80, H100-SXM-80, L40S, MI300X and so on."),
         "nic": about(NAME, "Network card model: CX6, CX7, BF3, E810, X710 and so on."),
-        "nvswitch": about(NAME, "NVSwitch of a GPU board: H100 or A100."),
+        "nvswitch": about(NAME, "NVSwitch of a GPU board: H100, A100 or V100."),
         "storage": about(NAME, "Storage controller; only 'nvme' is known."),
         "pci": mapping(
             {
-                "ids": {
-                    "type": "string",
-                    "pattern": r"^[0-9a-fA-F]{4}:[0-9a-fA-F]{4}(:[0-9a-fA-F]{4}:[0-9a-fA-F]{4})?$",
-                    "title": "ids such as 10de:20b7, or with the subsystem 10de:20b7:10de:1532",
-                    "description": "vendor:device[:subvendor:subdevice], hexadecimal.",
-                },
+                "ids": IDS,
                 "class": about({"type": "integer", "minimum": 0, "maximum": 0xFFFF}, "Class, e.g. 0x0302."),
                 "vendor_name": {"type": "string"},
                 "device_name": {"type": "string"},
@@ -208,8 +204,24 @@ HOST_KIND: Final = mapping(
                         },
                         "between",
                     ),
+                    mapping(
+                        {
+                            "among": {
+                                "anyOf": [
+                                    {"enum": ["all"]},
+                                    {"type": "array", "items": NAME, "minItems": 2},
+                                ],
+                                "title": "'all' or a list of GPU names",
+                                "description": "Every two of these GPUs are joined.",
+                            },
+                            "lanes": about(
+                                INDEX, "The # of NV# between any two. Default: the model's bridge."
+                            ),
+                        },
+                        "among",
+                    ),
                 ],
-                "title": "a pair of GPU names, or {between: [a, b], lanes: N}",
+                "title": "a pair of GPU names, {between: [a, b], lanes: N} or {among: [a, b, c], lanes: N}",
             },
             "NVLinks between GPUs, which vCenter cannot tell: they become an overlay. The list is complete: "
             "pairs not in it have none. Left out = unknown. NVSwitch boards need none.",

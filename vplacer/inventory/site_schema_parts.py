@@ -14,6 +14,12 @@ ADDRESS: Final[dict[str, Any]] = {
     "pattern": r"^([0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]$",
     "title": "a PCI address such as 0000:3b:00.0",
 }
+IDS: Final[dict[str, Any]] = {
+    "type": "string",
+    "pattern": r"^[0-9a-fA-F]{4}:[0-9a-fA-F]{4}(:[0-9a-fA-F]{4}:[0-9a-fA-F]{4})?$",
+    "title": "ids such as 10de:20b7, or with the subsystem 10de:20b7:10de:1532",
+    "description": "vendor:device[:subvendor:subdevice], hexadecimal.",
+}
 UTC: Final[dict[str, Any]] = {
     "type": "string",
     "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from vplacer.inventory.gpu_models import gpu_by_name
@@ -52,8 +52,11 @@ class VmDevices:
 class DeviceMaker:
     """Makes the devices of VMs on one site."""
 
-    def __init__(self, document: Document, networks: dict[str, str], uses: dict[str, CardUse]) -> None:
+    def __init__(
+        self, document: Document, site_name: str, networks: dict[str, str], uses: dict[str, CardUse]
+    ) -> None:
         self.document = document
+        self.site_name = site_name
         self.networks = networks
         self.uses = uses
 
@@ -94,6 +97,7 @@ class DeviceMaker:
         if len(kinds) != 1:
             raise self.document.error(spot, f"a device is exactly one of {', '.join(_KINDS)}")
         allowed = {
+            "static": {"ids", "device_id"},
             "dynamic": {"label", "holds"},
             "vgpu": {"holds"},
             "group": {"holds", "network"},
@@ -122,12 +126,7 @@ class DeviceMaker:
             self._group(made, line, spot, item, vm_name, running, holds)
             return
         if kind == "static":
-            address = self._address(str(line["static"]), (*spot, "static"), item)
-            if running:
-                use.take_static(address, vm_name)
-            key = self._add(made, _static(use, address), node)
-            if running:
-                made.held.append((key, address))
+            self._static(made, line, spot, item, vm_name, running)
             return
         if kind == "dynamic":
             self._dynamic(made, line, spot, use, vm_name, running, holds)
@@ -140,6 +139,47 @@ class DeviceMaker:
                 made.held.append((key, use.take_vgpu(profile, vm_name, holds[0] if holds else None)))
             return
         self._add(made, self._other(made, line, kind, spot, item), node)
+
+    def _static(
+        self,
+        made: VmDevices,
+        line: dict[str, Any],
+        spot: Pointer,
+        item: SiteHost,
+        vm_name: str,
+        running: bool,
+    ) -> None:
+        """Name a card of the host; of a VM that is off, also one that is no longer what it was."""
+        use = self.uses[item.host.moid]
+        stale = next((key for key in ("ids", "device_id") if key in line), None)
+        if running and stale is not None:
+            raise self.document.error((*spot, stale), "a VM that runs holds the very card it names")
+        if "ids" in line:
+            backing = self._stale_static(str(line["static"]), str(line["ids"]), spot, item)
+        else:
+            address = self._address(str(line["static"]), (*spot, "static"), item)
+            if running:
+                use.take_static(address, vm_name)
+            backing = _static(use, address)
+        if "device_id" in line:
+            backing = replace(backing, device_id=str(line["device_id"]))
+        key = self._add(made, backing, line.get("numa_node"))
+        if running:
+            made.held.append((key, backing.address))
+
+    def _stale_static(self, name: str, ids: str, spot: Pointer, item: SiteHost) -> StaticBacking:
+        """Return what a VM stored of a card that was at an address; the host may have none there now."""
+        address = item.address_of(name)
+        if address is None:
+            try:
+                address = PciAddress.parse(name)
+            except ValueError:
+                raise self.document.error(
+                    (*spot, "static"), f"'{name}' is no PCI address and no device of {item.host.name}"
+                ) from None
+        vendor, device = (int(part, 16) for part in ids.split(":")[:2])
+        system_id = stable_uuid(self.site_name, "systemId", item.host.name)
+        return StaticBacking(address, f"{device:04x}", vendor, system_id)
 
     def _dynamic(
         self,

@@ -53,7 +53,7 @@ class VmMaker:
         self.world = world
         self.moids = moids
         self.names: set[str] = set()
-        self.devices = DeviceMaker(document, world.networks, world.uses)
+        self.devices = DeviceMaker(document, world.site_name, world.networks, world.uses)
 
     def make(self, raw: dict[str, Any], pointer: Pointer) -> list[SiteVm]:
         """Expand one VM line.

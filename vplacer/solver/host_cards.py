@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import product
 
+from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy
 from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_state import ActiveVm, HostState
@@ -42,6 +43,7 @@ class HostCards:
         self._pinned: dict[tuple[int, str], list[Expr]] = defaultdict(list)
         self._unnamed: list[tuple[tuple[int, ...], Expr]] = []
         self._pools: set[tuple[int, ...]] = set()
+        self._beside: dict[PciAddress, list[Expr]] = defaultdict(list)
         self._takers: list[tuple[set[int], Expr]] = []
         self._cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
 
@@ -84,6 +86,8 @@ class HostCards:
             elif holding.address is not None:
                 for cell in known:
                     self.cells[cell].kept.append(keep)
+                if not known:
+                    self._beside[holding.address].append(keep)
             elif known:
                 self._unnamed.append((tuple(known), keep))
                 self.loose[self.state.cells[known[0]].card.kind].append(keep)
@@ -139,7 +143,9 @@ class HostCards:
             devices = sum(1 for address in group if self.state.topology.device(address) is not None)
             # A card of the group that is in no cell is held by a VM that is not touched.
             held = sum(1 for address in group if address in self._cell_of) < devices
+            held = held or not set(group).isdisjoint(self.state.held_beside)
             kept = [use for cell in cells for use in self.cells[cell].kept]
+            kept += [keep for address in group for keep in self._beside[address]]
             if len(group) > 1:
                 self.part.limit(f"owner{number}", takers, kept, len(kept), 0 if held else 1)
 

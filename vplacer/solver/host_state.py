@@ -41,7 +41,9 @@ class HostState:
     may be negative. ``items`` and ``divisible``: those among them that float. ``total_room``: the
     host's total less all of them. ``cells``: cards not surely held by one of them; ``scarce``: for
     each such VM whose card is not known, the cells one of whose cards it holds. ``vgpu_held``:
-    profiles on each card. ``overfull``: today's VMs do not fit by this arithmetic.
+    profiles on each card. ``held_beside``: devices that are no card here (a disk controller, say), that
+    one of them holds, and that are reset together with others. ``overfull``: today's VMs do not fit by
+    this arithmetic.
     """
 
     host: Host
@@ -55,6 +57,7 @@ class HostState:
     cells: tuple[Cell, ...]
     scarce: tuple[tuple[tuple[int, ...], int], ...]
     vgpu_held: tuple[tuple[PciAddress, tuple[str, ...]], ...]
+    held_beside: tuple[PciAddress, ...]
     actives: tuple[ActiveVm, ...]
     overfull: bool
     standing_count: int
@@ -146,6 +149,7 @@ def build_host_state(
         cells=cells,
         scarce=scarce,
         vgpu_held=cards.vgpu_held,
+        held_beside=cards.held_beside,
         actives=active_vms,
         overfull=_overfull(supply, consumers, active_vms, node_ids),
         standing_count=len(standing),
@@ -172,6 +176,7 @@ class _Cards:
     cards: tuple[AssignableDevice, ...]
     scarce: tuple[tuple[tuple[PciAddress, ...], int], ...]
     vgpu_held: tuple[tuple[PciAddress, tuple[str, ...]], ...]
+    held_beside: tuple[PciAddress, ...]
 
 
 def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Cards:
@@ -211,4 +216,10 @@ def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Car
         cards,
         tuple(sorted(unsure.items())),
         tuple(sorted((address, tuple(sorted(profiles))) for address, profiles in vgpus.items())),
+        tuple(
+            address
+            for group in topology.ownership_groups
+            for address in group
+            if address in held and topology.device(address) is None
+        ),
     )

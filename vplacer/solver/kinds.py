@@ -69,6 +69,7 @@ def _signature(
         state.cells,
         state.scarce,
         state.vgpu_held,
+        state.held_beside,
         state.overfull,
         state.standing_count if goal == "spread" else bool(state.standing_count),
         tuple(sorted(task.options.items())),

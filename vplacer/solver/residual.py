@@ -163,7 +163,11 @@ def _split_short(option: Option, state: HostState) -> Shortage | None:
     free = {address for cell in state.cells for address in cell.addresses}
     taken = {cell for use in option.uses for cell, _ in use.cells}
     for group in state.topology.ownership_groups:
-        gone = [a for a in group if a not in free and state.topology.device(a) is not None]
+        gone = [
+            a
+            for a in group
+            if a in state.held_beside or (a not in free and state.topology.device(a) is not None)
+        ]
         mine = [a for cell in sorted(taken) for a in state.cells[cell].addresses if a in group]
         if gone and mine and len(group) > 1:
             evidence = f"{mine[0].short} is reset together with {gone[0].short}, which is not free"
