@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 from tests.topology.hosts import make_host
@@ -74,6 +76,9 @@ def host_of(matrix: SmiMatrix) -> tuple[Host, dict[str, PciAddress]]:
             "pci": lines,
         }
     )
+    # As many threads as the matrix names CPUs: a matrix with more is refused as another machine's.
+    cpus = [int(n) for row in matrix.rows for n in re.findall(r"[0-9]+", row.cpu_affinity or "")]
+    host = replace(host, thread_count=max([*cpus, 0]) + 1)
     return host, {label: PciAddress.parse(text) for label, text in addresses.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ import pytest
 from tests.topology.hosts import make_host
 from tests.topology.smi_hosts import host_of
 from vplacer.errors import FileFormatError, UsageError
+from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.report.topology_matrix import render_matrix
 from vplacer.topology.build import build_host_topology
 from vplacer.topology.describe import describe_host
-from vplacer.topology.importers.nvidia_smi import overlay_from_matrix
+from vplacer.topology.importers.facts import ReadOptions
+from vplacer.topology.importers.fit import ImportResult, overlay_from_facts
+from vplacer.topology.importers.nvidia_smi import matrix_facts
 from vplacer.topology.importers.smi_matrix import SmiMatrix, is_gpu, parse_matrix
 
 CREATED = "2026-11-01T00:00:00Z"
@@ -34,6 +38,20 @@ SAMPLES = (
     "l40s-4gpu-2nic",
     "p4d-a100-8gpu",
 )
+
+
+def overlay_from_matrix(
+    matrix: SmiMatrix,
+    host: Host,
+    *,
+    created: str,
+    gpu_addresses: Sequence[PciAddress] = (),
+    nic_addresses: Mapping[str, PciAddress] | None = None,
+) -> ImportResult:
+    """Import a matrix; without addresses, in the order of the host's."""
+    told = gpu_addresses or any(row.address for row in matrix.rows)
+    options = ReadOptions(gpus=tuple(gpu_addresses), nics=nic_addresses or {}, order_pci=not told)
+    return overlay_from_facts(matrix_facts(matrix, host, options), host, created=created)
 
 
 def read(test_data: Path, name: str) -> SmiMatrix:
@@ -142,6 +160,8 @@ def test_import_adds_links_nodes_and_names_the_missing_bridge() -> None:
     assert result.notes == (
         "GPU2 0000:37:00.0, GPU3 0000:47:00.0: no NVLink, unlike others of the model; "
         "a bridge may be missing or inactive",
+        "vCenter knows the NUMA node of none of these devices, so it could not be checked that the file "
+        "numbers the nodes as ESXi does",
     )
     topology = build_host_topology(target, [result.overlay])
     assert [device.node for device in topology.gpus] == [0, 0, 1, 1]
@@ -167,11 +187,11 @@ def test_contradictions_with_vcenter_are_named_and_left_out() -> None:
     ]
     result = overlay_from_matrix(parse_matrix(PAIR), host(nodes=listed), created=CREATED)
     assert result.contradictions == (
-        "GPU1 0000:27:00.0: the matrix says NUMA node 0, vCenter says pNUMA 1",
-        "GPU2 0000:37:00.0: the matrix says NUMA node 1, vCenter says pNUMA 0",
-        "GPU3 0000:47:00.0: the matrix says NUMA node 1, vCenter says pNUMA 0",
         "GPU0 to GPU2 is SYS, across nodes; vCenter says both are on pNUMA 0",
         "GPU0 to GPU3 is SYS, across nodes; vCenter says both are on pNUMA 0",
+        "GPU1 0000:27:00.0: the file says NUMA node 0, vCenter says pNUMA 1",
+        "GPU2 0000:37:00.0: the file says NUMA node 1, vCenter says pNUMA 0",
+        "GPU3 0000:47:00.0: the file says NUMA node 1, vCenter says pNUMA 0",
     )
     assert [device.numa_node for device in result.overlay.devices] == [0, None, None, None]
 

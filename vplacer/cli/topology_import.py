@@ -15,13 +15,14 @@ from vplacer.cli.source_options import source_of, source_params
 if TYPE_CHECKING:
     from vplacer.jobs.topology_import import Imported
 
-FORMATS = ("nvidia-smi",)
+# As in `vplacer.topology.importers.registry`, which is imported only when it is used.
+FORMATS = ("auto", "nvidia-smi", "nccl", "hwloc", "esxcli")
 _NOT_HERE = {"overlays", "measure_homes"}
 
 
 @click.pass_context
 def _run(ctx: click.Context, /, file: str, host: str, **values: Any) -> None:
-    from vplacer.jobs.topology_import import ImportOptions, import_matrix
+    from vplacer.jobs.topology_import import ImportOptions, import_topology
 
     common = common_of(ctx)
     folder = values.pop("overlays")
@@ -29,15 +30,22 @@ def _run(ctx: click.Context, /, file: str, host: str, **values: Any) -> None:
         source=source_of(ctx, common, {**values, "overlays": None, "measure_homes": False}),
         file=file,
         host=host,
+        format=values["format"],
         folder=folder,
         gpus=values["gpu"],
+        query_gpu=values["query_gpu"],
+        order_pci=values["order"] == "pci",
+        taken_in=values["taken_in"],
         nics=dict(values["nic"]),
+        links_only=values["links_only"],
     )
-    done = import_matrix(options, world_for(common))
+    done = import_topology(options, world_for(common))
     for text in done.result.contradictions:
         warn(common, f"{text}; not used")
     for text in done.result.notes:
         remark(common, f"Note: {text}")
+    if options.format == "auto":
+        remark(common, f"{file} is {done.title} (--format {done.format})")
     remark(common, _summary(done, given=folder is not None))
 
 
@@ -45,11 +53,10 @@ def _summary(done: Imported, *, given: bool) -> str:
     overlay = done.result.overlay
     told = sum(1 for device in overlay.devices if device.numa_node is not None)
     linked = sum(1 for link in overlay.links if link.lanes > 0)
+    links = f"links between {linked} of {count(overlay.links, 'pair')}" if overlay.links else "no links told"
     use = f"; use it with --overlays {done.folder}" if given else ""
-    return (
-        f"{done.folder}: {overlay.host}: {count(overlay.devices, 'device')}, {told} with a NUMA node, "
-        f"NVLink between {count(linked, 'pair')} of {count(overlay.links, 'pair')} known{use}"
-    )
+    nodes = f"{count(overlay.devices, 'device')}, {told} with a NUMA node"
+    return f"{done.folder}: {overlay.host}: {nodes}, {links}{use}"
 
 
 def _nic(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -65,9 +72,10 @@ def _nic(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> 
 command = Command(
     "import",
     callback=_run,
-    help="Make an overlay for a host from FILE, the output of `nvidia-smi topo -m` printed on that ESXi host "
-    "(not in a VM); - reads standard input. NVLinks and NUMA nodes are taken over, held against what vCenter "
-    "says of the host; what contradicts it is named and left out. What other sources told stays in the file.",
+    help="Make an overlay for a host from FILE, what another tool said of it: nvidia-smi topo -m, a topology "
+    "XML of NCCL or hwloc, or esxcli hardware pci list; - reads standard input. Links and NUMA nodes are "
+    "taken over, held against what vCenter says of the host; what contradicts it is named and left out. What "
+    "other sources told stays in the overlay file.",
     params=[
         click.Argument(["file"]),
         click.Option(
@@ -77,7 +85,10 @@ command = Command(
             help="Where it was printed: the host's name, that up to the first dot, or the managed object id.",
         ),
         click.Option(
-            ["--format"], type=click.Choice(FORMATS), default="nvidia-smi", help="What the file is."
+            ["--format"],
+            type=click.Choice(FORMATS),
+            default="auto",
+            help="What the file is; auto tells it from the content.",
         ),
         click.Option(
             ["-o", "--overlays"],
@@ -88,12 +99,30 @@ command = Command(
             "this vCenter without --overlays.",
         ),
         click.Option(
+            ["--query-gpu"],
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="For nvidia-smi, whose matrix tells no PCI addresses: output of nvidia-smi "
+            "--query-gpu=index,pci.bus_id --format=csv on the same machine; more columns may be in it.",
+        ),
+        click.Option(
             ["--gpu"],
             metavar="ADDRESS",
             multiple=True,
-            help="PCI address of GPU0, then of GPU1 and so on (one each). Default: the host's NVIDIA GPUs in "
-            "the order of their addresses, which is how nvidia-smi numbers them.",
+            help="Instead: PCI address on the host of GPU0, then of GPU1 and so on (one each).",
         ),
+        click.Option(
+            ["--order"],
+            type=click.Choice(["pci"]),
+            help="Instead: trust that GPUs are numbered in the order of their PCI addresses.",
+        ),
+        click.Option(
+            ["--taken-in"],
+            metavar="VM",
+            help="The matrix was printed in this VM: only NVLinks count, and GPU numbers are mapped to the "
+            "VM's cards where that is determined.",
+        ),
+        click.Option(["--links-only"], is_flag=True, help="Do not take over NUMA nodes."),
         click.Option(
             ["--nic"],
             metavar="NAME=ADDRESS",
@@ -105,7 +134,7 @@ command = Command(
         *(param for param in source_params() if param.name not in _NOT_HERE),
     ],
     epilog=examples(
-        "vplacer topology import esx01.txt --host esx01 --from site.json.gz -o overlays",
-        "vplacer topology import esx01.txt --host esx01 --lab site.yaml --nic NIC0=0000:c1:00.0",
+        "vplacer topology import esx01.txt --query-gpu gpus.csv --host esx01 --from site.json.gz -o overlays",
+        "vplacer topology import topo.xml --host esx01 --lab site.yaml --links-only",
     ),
 )

@@ -43,7 +43,8 @@ class Overlay:
     """All that one source says about one host.
 
     ``host`` is the host's name, ``host_uuid`` its hardware uuid; ``created`` ISO 8601 UTC; ``source`` how
-    it was learnt ("nvidia-smi topo -m", "hwloc", "human: ...").
+    it was learnt ("nvidia-smi topo -m", "hwloc", "human: ..."); ``detail``: from which file and how it was
+    read, for people. What the same source tells later replaces it, whatever the detail.
     """
 
     host: str
@@ -54,3 +55,4 @@ class Overlay:
     devices: tuple[OverlayDevice, ...] = ()
     links: tuple[OverlayLink, ...] = ()
     homes: tuple[OverlayHome, ...] = ()
+    detail: str | None = None

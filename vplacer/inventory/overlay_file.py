@@ -215,6 +215,7 @@ def _section(overlay: Overlay) -> dict[str, Any]:
     return {
         "source": overlay.source,
         "created": overlay.created,
+        **({"detail": overlay.detail} if overlay.detail is not None else {}),
         "devices": [
             {"address": str(item.address), "ids": _ids_text(item.ids), "numa_node": item.numa_node}
             for item in overlay.devices
@@ -254,6 +255,7 @@ def _read_section(document: Document, section: dict[str, Any], pointer: Pointer)
             )
             for item in section.get("homes") or []
         ),
+        detail=section.get("detail"),
     )
 
 

@@ -79,6 +79,10 @@ _SOURCE: Final = _mapping(
     {
         "source": {**_NAME, "description": "nvidia-smi topo -m, hwloc, or human: who said so."},
         "created": _UTC,
+        "detail": {
+            **_NAME_OR_NULL,
+            "description": "From which file, and how it was read, for people.",
+        },
         "devices": _list(_DEVICE),
         "links": _list(_LINK),
         "homes": _list(_HOME),

@@ -1,108 +1,89 @@
-"""Makes an overlay from ``nvidia-smi topo -m`` of a host, and holds it against what vCenter says."""
+"""Reads ``nvidia-smi topo -m`` of a host, or of a VM on it, into facts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 from vplacer.errors import UsageError
-from vplacer.inventory.device_kind import DeviceKind, device_kind
-from vplacer.inventory.gpu_models import NVIDIA
 from vplacer.inventory.host import Host, PciDevice
-from vplacer.inventory.overlay import Overlay, OverlayDevice, OverlayLink
+from vplacer.inventory.overlay import OverlayLink
 from vplacer.inventory.pci import PciAddress
-from vplacer.topology.importers.smi_matrix import SmiMatrix, SmiRow, is_gpu
+from vplacer.topology.importers.facts import DeviceFact, Facts, ReadOptions
+from vplacer.topology.importers.smi_matrix import SmiMatrix, has_heading, is_gpu, parse_matrix
+from vplacer.topology.importers.smi_numbers import number_gpus, refuse_guest
 
+TOOL = "nvidia-smi topo -m"
 _WITHIN_NODE = frozenset({"PIX", "PXB", "PHB", "NODE"})
 _ACROSS_NODES = frozenset({"SYS", "SOC"})
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """The overlay, what of the matrix contradicts vCenter (left out), and what else is to be known."""
-
-    overlay: Overlay
-    contradictions: tuple[str, ...]
-    notes: tuple[str, ...]
+def recognises(text: str) -> bool:
+    """Whether a text has the headings of a matrix."""
+    return has_heading(text)
 
 
-def overlay_from_matrix(
-    matrix: SmiMatrix,
-    host: Host,
-    *,
-    created: str,
-    vcenter_uuid: str | None = None,
-    gpu_addresses: Sequence[PciAddress] | None = None,
-    nic_addresses: Mapping[str, PciAddress] | None = None,
-) -> ImportResult:
-    """Turn a matrix that was printed on ``host`` into an overlay for it.
-
-    nvidia-smi numbers GPUs in the order of their PCI addresses, so the host's NVIDIA GPUs give the
-    addresses, unless the matrix has a column for them or ``gpu_addresses`` names them.
-
-    Args:
-        matrix: see `parse_matrix`.
-        host: the host it was printed on, not a VM: a guest has NUMA nodes and addresses of its own.
-        created: when, ISO 8601 UTC.
-        vcenter_uuid: the vCenter of the host, to keep hosts of several apart.
-        gpu_addresses: the address of GPU0, GPU1, ...
-        nic_addresses: addresses by label ("NIC0") or name in the legend ("mlx5_0"); NICs that are not
-            in it are left out, since the matrix does not tell their addresses.
+def read(text: str, path: str, host: Host, options: ReadOptions) -> Facts:
+    """Read a matrix.
 
     Raises:
-        UsageError: the matrix does not fit the host.
+        FileFormatError: no matrix, or one that contradicts itself; carries the line.
+        UsageError: the cards cannot be told, or the matrix is not of this host.
     """
-    gpus = _gpu_devices(matrix, host, gpu_addresses)
-    nics = _nic_devices(matrix, host, nic_addresses or {})
-    contradictions: list[str] = []
+    return matrix_facts(parse_matrix(text, path), host, options)
+
+
+def matrix_facts(matrix: SmiMatrix, host: Host, options: ReadOptions) -> Facts:
+    """Return the facts of a matrix.
+
+    Of a guest only NVLinks count: its NUMA nodes and PCIe ways are virtual, and a link that is missing
+    there may be there on the host.
+
+    Raises:
+        UsageError: the cards cannot be told, or the matrix is not of this host.
+    """
+    _refuse_unknown_nics(matrix, options.nics)
+    numbering = number_gpus(matrix, host, options)
+    gpus = numbering.cards
     notes: list[str] = []
-    nodes = _gpu_nodes(matrix.gpu_rows, gpus, host, contradictions, notes)
-    nodes |= _nic_nodes(matrix, gpus, nics, nodes, host, contradictions)
+    if options.taken_in is not None:
+        links = tuple(link for link in _links(matrix, gpus, notes) if link.lanes > 0)
+        notes.append("taken in a VM: only NVLinks are taken over, NUMA nodes there are virtual")
+        return Facts(TOOL, _devices(matrix, gpus, {}), links, (numbering.how,), (), tuple(notes))
+    refuse_guest(matrix, numbering, host)
+    nodes = _gpu_nodes(matrix, notes)
+    nics = _nic_devices(matrix, host, {**dict(matrix.nic_addresses), **options.nics})
+    nodes |= _nic_nodes(matrix, gpus, nics, nodes)
     links = _links(matrix, gpus, notes)
-    contradictions += _path_contradictions(matrix, gpus, host)
-    notes += _missing_bridges(gpus, links)
-    devices = tuple(
-        OverlayDevice(device.address, device.ids, nodes.get(label))
-        for label, device in sorted({**gpus, **nics}.items(), key=lambda item: item[1].address)
-    )
-    overlay = Overlay(
-        host=host.name,
-        host_uuid=host.uuid,
-        vcenter_uuid=vcenter_uuid,
-        created=created,
-        source="nvidia-smi topo -m",
-        devices=devices,
+    return Facts(
+        tool=TOOL,
+        devices=_devices(matrix, {**gpus, **nics}, nodes),
         links=links,
+        options=(numbering.how,),
+        contradictions=tuple(_path_contradictions(matrix, gpus, host)),
+        notes=(*notes, *_missing_bridges(gpus, links)),
     )
-    return ImportResult(overlay, tuple(contradictions), tuple(notes))
 
 
-def _gpu_devices(matrix: SmiMatrix, host: Host, given: Sequence[PciAddress] | None) -> dict[str, PciDevice]:
-    rows = matrix.gpu_rows
-    present = {
-        device.address: device
-        for device in host.pci_devices
-        if device_kind(device) is DeviceKind.GPU and device.ids.vendor == NVIDIA
-    }
-    if given is None and all(row.address is not None for row in rows):
-        given = [row.address for row in rows if row.address is not None]
-    if given is None:
-        given = sorted(present)
-        if len(given) != len(rows):
+def _devices(
+    matrix: SmiMatrix, devices: Mapping[str, PciDevice], nodes: Mapping[str, int]
+) -> tuple[DeviceFact, ...]:
+    lines = {row.label: row.line for row in matrix.rows}
+    return tuple(
+        DeviceFact(label, device.address, lines[label], device.ids, device.class_id, nodes.get(label))
+        for label, device in devices.items()
+    )
+
+
+def _refuse_unknown_nics(matrix: SmiMatrix, nics: Mapping[str, PciAddress]) -> None:
+    known = {*matrix.labels, *(name for _, name in matrix.nic_names)}
+    for name in nics:
+        if name not in known:
             raise UsageError(
-                f"the matrix has {len(rows)} GPUs, the host has {len(given)} of NVIDIA",
-                obj=host.name,
-                hint="was it printed in a VM, or on another host? Else give the address of each GPU",
+                "the matrix has no device of this name",
+                obj=name,
+                hint="give a label, such as NIC0, or a name of its legend",
             )
-    if len(given) != len(rows) or len(set(given)) != len(given):
-        raise UsageError(
-            f"the matrix has {len(rows)} GPUs, {len(set(given))} addresses are given", obj=host.name
-        )
-    for address in given:
-        if address not in present:
-            raise UsageError(f"{address} is not an NVIDIA GPU of this host", obj=host.name)
-    return {row.label: present[address] for row, address in zip(rows, given, strict=True)}
 
 
 def _nic_devices(matrix: SmiMatrix, host: Host, given: Mapping[str, PciAddress]) -> dict[str, PciDevice]:
@@ -119,47 +100,13 @@ def _nic_devices(matrix: SmiMatrix, host: Host, given: Mapping[str, PciAddress])
     return found
 
 
-def _gpu_nodes(
-    rows: Sequence[SmiRow],
-    gpus: Mapping[str, PciDevice],
-    host: Host,
-    contradictions: list[str],
-    notes: list[str],
-) -> dict[str, int]:
-    ranges = [f"{row.label} ({row.numa_affinity})" for row in rows if _is_range(row)]
+def _gpu_nodes(matrix: SmiMatrix, notes: list[str]) -> dict[str, int]:
+    ranges = [f"{row.label} ({row.numa_affinity})" for row in matrix.gpu_rows if row.several_nodes]
     if ranges:
         notes.append(
             f"NUMA Affinity of {', '.join(ranges)} names several nodes, as inside a cpuset: not used"
         )
-    found: dict[str, int] = {}
-    for row in rows:
-        node = row.numa_node
-        if node is not None and _fits(row.label, node, gpus[row.label], host, contradictions):
-            found[row.label] = node
-    return found
-
-
-def _is_range(row: SmiRow) -> bool:
-    text = row.numa_affinity or ""
-    return row.numa_node is None and text[:1].isdigit() and not text.isdigit()
-
-
-def _fits(label: str, node: int, device: PciDevice, host: Host, contradictions: list[str]) -> bool:
-    """Whether a node told for a device can stand beside what vCenter says; else say why not."""
-    cores = {item.id: item.core_count for item in host.numa_nodes}
-    if cores and node not in cores:
-        contradictions.append(
-            f"{label} {device.address}: the matrix says NUMA node {node}, which vCenter lacks"
-        )
-        return False
-    known = host.node_of(device.address)
-    # A node without cores is the GPU's own memory; the matrix then names the nearest CPU node.
-    if known is None or known == node or cores[known] == 0:
-        return True
-    contradictions.append(
-        f"{label} {device.address}: the matrix says NUMA node {node}, vCenter says pNUMA {known}"
-    )
-    return False
+    return {row.label: row.numa_node for row in matrix.gpu_rows if row.numa_node is not None}
 
 
 def _nic_nodes(
@@ -167,17 +114,13 @@ def _nic_nodes(
     gpus: Mapping[str, PciDevice],
     nics: Mapping[str, PciDevice],
     nodes: Mapping[str, int],
-    host: Host,
-    contradictions: list[str],
 ) -> dict[str, int]:
     """A NIC within the node of a GPU whose node is told is on that node."""
     found: dict[str, int] = {}
-    for nic, device in nics.items():
+    for nic in nics:
         near = {nodes[gpu] for gpu in gpus if gpu in nodes and _word(matrix, nic, gpu) in _WITHIN_NODE}
         if len(near) == 1:
-            node = near.pop()
-            if _fits(nic, node, device, host, contradictions):
-                found[nic] = node
+            found[nic] = near.pop()
     return found
 
 
