@@ -116,6 +116,8 @@ def _device(record: Record, path: str) -> DeviceFact:
     address = _address(values["address"], record, path)
     vendor, device, sub_vendor, sub_device = (_number(record, name, path) for name in _ID_FIELDS)
     ids = None
+    if sub_vendor is None or sub_device is None:
+        sub_vendor = sub_device = None
     if vendor is not None and device is not None:
         ids = PciIds(vendor, device, sub_vendor, sub_device)
     parent = values.get("parentdevice", "").strip().lower()

@@ -149,7 +149,7 @@ def _device(element: Element, place: _Place, path: str) -> DeviceFact:
     numbers = {name: int(value, 16) for name, value in match.groupdict().items()}
     # hwloc writes zeros where it could not read the device.
     read = numbers["vendor"] not in (0, 0xFFFF)
-    subs = (numbers["sub_vendor"] or None, numbers["sub_device"] or None)
+    subs = (numbers["sub_vendor"], numbers["sub_device"]) if numbers["sub_vendor"] else (None, None)
     class_id = numbers["class"]
     return DeviceFact(
         label=str(address),

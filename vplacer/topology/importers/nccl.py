@@ -100,8 +100,12 @@ def _device(element: Element, node: int | None, parent: PciAddress | None, path:
         return None
     class_id = _number(element, "class", path, base=16)
     vendor, device = (_id(element, name, path) for name in ("vendor", "device"))
-    sub_vendor, sub_device = (_id(element, f"subsystem_{name}", path) for name in ("vendor", "device"))
-    ids = None if vendor is None or device is None else PciIds(vendor, device, sub_vendor, sub_device)
+    subs: tuple[int | None, int | None] = (_id(element, "subsystem_vendor", path), None)
+    if subs[0] is not None:
+        subs = (subs[0], _number(element, "subsystem_device", path, base=16))
+    if subs[1] is None or not 0 <= subs[1] <= _NO_ID:
+        subs = (None, None)
+    ids = None if vendor is None or device is None else PciIds(vendor, device, *subs)
     short = None if class_id is None else (class_id >> 8) & 0xFFFF
     gpu = next(element.all("gpu"), None)
     dev = None if gpu is None else gpu.get("dev")
