@@ -32,7 +32,7 @@ VERSIONS = ("6.7", "7.0.3.0", "8.0.0.1", "8.0.3.0", "9.1.0.0")
 def test_every_reference_of_the_service_content_resolves(service: Any) -> None:
     members = {n: v for n, v in vars(service.content).items() if isinstance(v, vim.ManagedEntity | object)}
     references = [v for v in members.values() if hasattr(v, "_moId")]
-    assert len(references) == 16
+    assert len(references) == 17
     collector = service.content.propertyCollector
     from tests.lab.clients import PC, object_filter
 

@@ -55,6 +55,7 @@ TREE: Final = Branch(
                 "vplacer request init --from site.json.gz --cluster gpu -o request.yaml",
             ),
         ),
+        "doctor": Leaf("doctor", "Check what vplacer relies on in a vCenter; changes nothing."),
         "schema": Leaf("schema", "Print the JSON Schema of a file format."),
         "lab": Branch(
             "The simulated vCenter: plan with nothing but this package.",

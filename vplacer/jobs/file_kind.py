@@ -21,6 +21,7 @@ class FileKind(Enum):
     SNAPSHOT = "a snapshot"
     RECORDING = "a recorded session"
     LAB_STATE = "a state of `vplacer lab serve`"
+    DOCTOR = "a report of `vplacer doctor`"
 
 
 # A quotation mark inside a JSON text is escaped, so that no description of a VM looks like one of these.
@@ -30,7 +31,10 @@ _KINDS: Final = {
     b"vplacer-plan": FileKind.PLAN,
     b"vplacer-snapshot": FileKind.SNAPSHOT,
     b"vplacer-lab-state": FileKind.LAB_STATE,
+    b"vplacer-doctor": FileKind.DOCTOR,
 }
+# The first line of a report in text or Markdown.
+_REPORT_RE: Final = re.compile(rb"^(?:# )?vplacer doctor\b")
 _RECORDING_RE: Final = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+,\s*"interactions"\s*:')
 
 
@@ -45,6 +49,8 @@ def kind_of(path: Path) -> FileKind | None:
     tail = b""
     first = True
     for chunk in _chunks(path, compressed=head == _GZIP):
+        if first and _REPORT_RE.match(chunk):
+            return FileKind.DOCTOR
         if first and not chunk.lstrip().startswith(b"{"):
             return None
         if first and _RECORDING_RE.match(chunk):

@@ -5,7 +5,7 @@ Everything downstream sees the same `Reading`; nothing there can tell which sour
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,9 @@ from vplacer.jobs.world import World
 if TYPE_CHECKING:
     from vplacer.inventory.site import Site
     from vplacer.vsphere.credentials import Credentials
-    from vplacer.vsphere.session import ConnectOptions
+    from vplacer.vsphere.session import ConnectOptions, Session
+
+    Also = Callable[[Session], None]
 
 WORKERS = 8
 """Hosts that are asked at a time."""
@@ -67,12 +69,13 @@ class Reading:
     overlay_origins: tuple[str, ...]
 
 
-def read_source(options: SourceOptions, world: World) -> Reading:
+def read_source(options: SourceOptions, world: World, also: Also | None = None) -> Reading:
     """Read the inventory and its overlays. It is stamped with the time of the vCenter's own clock.
 
     Args:
         options: which source.
         world: the outside.
+        also: what else to do with the session, before the inventory is read; a file has none.
 
     Raises:
         InventoryIncomplete: part of it could not be read, and that was not allowed.
@@ -81,7 +84,7 @@ def read_source(options: SourceOptions, world: World) -> Reading:
     if options.record is not None:
         check_output(options.record, FileKind.RECORDING, inputs=source_files(options), force=options.force)
     try:
-        reading = _read(options, world)
+        reading = _read(options, world, also)
     finally:
         world.progress.finish()
     if options.record is not None and reading.overlays:
@@ -135,7 +138,7 @@ def _gap_text(gap: Gap, names: Mapping[str, str]) -> str:
     return "  ".join(part for part in (who, gap.path, f"{gap.kind}: {gap.reason}") if part)
 
 
-def _read(options: SourceOptions, world: World) -> Reading:
+def _read(options: SourceOptions, world: World, also: Also | None) -> Reading:
     if options.file is not None:
         path = file_or_fixture("sites", options.file)
         site = load_site(path)
@@ -144,13 +147,13 @@ def _read(options: SourceOptions, world: World) -> Reading:
     if options.lab is not None:
         path = file_or_fixture("sites", options.lab)
         site = load_site(path)
-        return _with_overlays(options, world, _from_lab(site, options, world), site.overlays, path)
+        return _with_overlays(options, world, _from_lab(site, options, world, also), site.overlays, path)
     if options.cassette is not None:
         path = file_or_fixture("cassettes", options.cassette)
-        return _with_overlays(options, world, _from_cassette(path, options, world), (), path)
+        return _with_overlays(options, world, _from_cassette(path, options, world, also), (), path)
     if options.vcenter is None:
         raise InternalError("no source was chosen")
-    return _with_overlays(options, world, _from_vcenter(options.vcenter, options, world), (), None)
+    return _with_overlays(options, world, _from_vcenter(options.vcenter, options, world, also), (), None)
 
 
 def load_site(path: Path) -> Site:
@@ -176,7 +179,7 @@ def _with_overlays(
     return Reading(inventory, found.items, found.origins)
 
 
-def _from_vcenter(text: str, options: SourceOptions, world: World) -> Inventory:
+def _from_vcenter(text: str, options: SourceOptions, world: World, also: Also | None) -> Inventory:
     from vplacer.vsphere.address import Address, proxy_for
     from vplacer.vsphere.credentials import CredentialOptions, Sources, resolve
     from vplacer.vsphere.session import ConnectOptions
@@ -205,10 +208,10 @@ def _from_vcenter(text: str, options: SourceOptions, world: World) -> Inventory:
         insecure=options.insecure,
         proxy=proxy_for(address, world.environ),
     )
-    return _collect_recorded(connect, credentials, options, world)
+    return _collect_recorded(connect, credentials, options, world, also)
 
 
-def _from_lab(site: Site, options: SourceOptions, world: World) -> Inventory:
+def _from_lab(site: Site, options: SourceOptions, world: World, also: Also | None) -> Inventory:
     from vplacer.vsphere.address import Address
     from vplacer.vsphere.credentials import Credentials
     from vplacer.vsphere.secret import Secret
@@ -218,16 +221,16 @@ def _from_lab(site: Site, options: SourceOptions, world: World) -> Inventory:
     with lab_server(site, options.lab_account) as server:
         credentials = Credentials(server.username, Secret(server.password), "the lab", "the lab")
         connect = ConnectOptions(address=Address.parse(server.url), ca_file=server.ca_file)
-        return _collect_recorded(connect, credentials, options, world)
+        return _collect_recorded(connect, credentials, options, world, also)
 
 
-def _from_cassette(path: Path, options: SourceOptions, world: World) -> Inventory:
+def _from_cassette(path: Path, options: SourceOptions, world: World, also: Also | None) -> Inventory:
     from vplacer.vsphere.cassettes import replaying
     from vplacer.vsphere.session import ConnectOptions
 
     with replaying(path) as recorded:
         connect = ConnectOptions(address=recorded.address, api_version=recorded.api_version)
-        return _collect(connect, recorded.credentials, options, world, workers=1)
+        return _collect(connect, recorded.credentials, options, world, also, workers=1)
 
 
 def _collect_recorded(
@@ -235,6 +238,7 @@ def _collect_recorded(
     credentials: Credentials,
     options: SourceOptions,
     world: World,
+    also: Also | None,
 ) -> Inventory:
     from vplacer.vsphere.cassettes import recording
 
@@ -244,7 +248,7 @@ def _collect_recorded(
     with tape:
         # Recording is not safe in several threads.
         workers = 1 if options.record is not None else WORKERS
-        return _collect(connect, credentials, options, world, workers=workers)
+        return _collect(connect, credentials, options, world, also, workers=workers)
 
 
 def _collect(
@@ -252,6 +256,7 @@ def _collect(
     credentials: Credentials,
     options: SourceOptions,
     world: World,
+    also: Also | None,
     *,
     workers: int,
 ) -> Inventory:
@@ -263,6 +268,8 @@ def _collect(
         measure_homes=options.measure_homes,
     )
     with Session.connect(connect, credentials) as session:
+        if also is not None:
+            also(session)
         return collect(session, wanted, lambda what, *done: _show(world, what, *done))
 
 

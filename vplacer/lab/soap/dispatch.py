@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,11 +36,13 @@ class Reply:
 
 
 class Dispatcher:
-    """Answers calls. Thread-safe."""
+    """Answers calls. Thread-safe. ``calls`` counts them by method; one that failed counts too."""
 
-    def __init__(self, vcenter: VCenter, faults: FaultPlan) -> None:
+    def __init__(self, vcenter: VCenter, faults: FaultPlan, calls: Counter[str]) -> None:
         self._vcenter = vcenter
         self._faults = faults
+        self._lock = threading.Lock()
+        self._calls = calls
 
     def handle(self, data: bytes, soap_action: str, cookie: str | None) -> Reply:
         """Answer one request; whatever goes wrong becomes a fault, never an exception."""
@@ -46,6 +50,8 @@ class Dispatcher:
         version = versions.requested_version(soap_action, self._vcenter.version)
         seen = Seen()
         reply = self._handle(data, version, cookie, seen)
+        with self._lock:
+            self._calls[seen.method] += 1
         LOG.debug(
             "%s as %s: %d, %d bytes, %.1f ms",
             seen.method,

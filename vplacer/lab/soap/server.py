@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -95,6 +96,8 @@ class LabServer:
             ),
         )
         self.faults = FaultPlan(faults)
+        self.calls: Counter[str] = Counter()
+        """How often each method was called, by wire name."""
         self._tls = tls
         self._port = port
         self._names = tuple(names)
@@ -134,7 +137,7 @@ class LabServer:
             context = certificates.context
             self._folder = tempfile.TemporaryDirectory(prefix="vplacer-lab-")
             self.ca_file.write_bytes(certificates.ca_pem)
-        dispatcher = Dispatcher(self.vcenter, self.faults)
+        dispatcher = Dispatcher(self.vcenter, self.faults, self.calls)
         vcenter = self.vcenter
         rest = TagService(
             vcenter.account, vcenter.site.tags, vcenter.settings.new_id, denied=vcenter.site.tags_denied

@@ -18,6 +18,9 @@ ANONYMOUS = frozenset({"System.Anonymous"})
 READ_ONLY = frozenset({"System.Anonymous", "System.View", "System.Read"})
 """The privileges of vSphere's role "Read-only"."""
 ALL_PRIVILEGES = READ_ONLY | {
+    "Datastore.AllocateSpace",
+    "Global.Licenses",
+    "Global.LogEvent",
     "Global.ServiceManagers",
     "Host.Config.PciPassthru",
     "Host.Config.Settings",

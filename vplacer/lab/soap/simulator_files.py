@@ -37,8 +37,11 @@ _LEFT_OUT: Final = frozenset(
         "SimpleCommand",
         # It has no methods for these; their properties are in the host's configuration as well.
         "HostAssignableHardwareManager",
+        "HostDateTimeSystem",
         "HostGraphicsManager",
         "HostPciPassthruSystem",
+        # It makes one of its own for the license manager.
+        "LicenseAssignmentManager",
     }
 )
 
@@ -49,7 +52,6 @@ _MORE_MANAGERS: Final[tuple[tuple[str, Any, str], ...]] = (
     ("dvSwitchManager", vim.dvs.DistributedVirtualSwitchManager, "DVSManager"),
     ("guestOperationsManager", vim.vm.guest.GuestOperationsManager, "guestOperationsManager"),
     ("ipPoolManager", vim.IpPoolManager, "IpPoolManager"),
-    ("licenseManager", vim.LicenseManager, "LicenseManager"),
     ("ovfManager", vim.OvfManager, "OvfManager"),
     ("perfManager", vim.PerformanceManager, "PerfMgr"),
     ("storageResourceManager", vim.StorageResourceManager, "StorageResourceManager"),

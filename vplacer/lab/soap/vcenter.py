@@ -86,6 +86,7 @@ _MANAGERS: tuple[tuple[str, Any, str], ...] = (
     ("viewManager", vim.view.ViewManager, "ViewManager"),
     ("sessionManager", vim.SessionManager, "SessionManager"),
     ("authorizationManager", vim.AuthorizationManager, "AuthorizationManager"),
+    ("licenseManager", vim.LicenseManager, "LicenseManager"),
     ("searchIndex", vim.SearchIndex, "SearchIndex"),
     ("taskManager", vim.TaskManager, "TaskManager"),
     ("eventManager", vim.event.EventManager, "EventManager"),
@@ -159,6 +160,9 @@ class VCenter:
         if manager == "setting":
             name = vim.option.OptionValue(key="VirtualCenter.InstanceName", value=self.site.name)
             return {"setting": [] if self.site.name is None else [name]}
+        if manager == "licenseManager":
+            none = vmodl.KeyAnyValue(key="expirationHours", value=0)
+            return {"licenses": [], "evaluation": vim.LicenseManager.EvaluationInfo(properties=[none])}
         if manager == "taskManager":
             return {"recentTask": [], "maxCollector": 32}
         if manager == "eventManager":

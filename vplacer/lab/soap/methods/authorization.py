@@ -47,6 +47,25 @@ def has_privilege_on_entities(call: Call, _this: Ref, args: Any) -> object:
     ]
 
 
+@TABLE.method(_MANAGER, "HasUserPrivilegeOnEntities")
+def has_user_privilege_on_entities(call: Call, _this: Ref, args: Any) -> object:
+    """Tell for each object and privilege whether a user holds it; an unknown user holds none."""
+    kind: Any = _MANAGER.PrivilegeAvailability
+    account = call.vcenter.account
+    known = args.userName == account.username
+
+    def holds(privilege: str) -> bool:
+        return known and (account.privileges is None or privilege in account.privileges)
+
+    told = [kind(privId=privilege, isGranted=holds(privilege)) for privilege in args.privId]
+    return [
+        _MANAGER.EntityPrivilege(
+            entity=call.require(entity).ref, privAvailability=typetable.array_of(kind, told)
+        )
+        for entity in args.entities
+    ]
+
+
 @TABLE.method(_MANAGER, "FetchUserPrivilegeOnEntities")
 def fetch_user_privilege_on_entities(call: Call, _this: Ref, args: Any) -> object:
     """List a user's privileges on objects; an unknown user has none."""

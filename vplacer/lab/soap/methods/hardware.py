@@ -31,6 +31,13 @@ def graphics(call: Call, this: Ref, _args: Any) -> object:
     return call.answer(this)
 
 
+@TABLE.method(vim.host.DateTimeSystem, "QueryDateTime")
+def query_date_time(call: Call, this: Ref, _args: Any) -> object:
+    """Tell a host's time: the hosts of a simulated vCenter share its clock."""
+    call.require(this)
+    return call.vcenter.now()
+
+
 @TABLE.method(vim.ServiceManager, "QueryServiceList")
 def query_service_list(call: Call, this: Ref, args: Any) -> object:
     """List services by name and by location (``vmware.host.<host name>``)."""

@@ -17,6 +17,7 @@ from vplacer.lab.soap.wire.typetable import Ref
 _MHZ = 1_000_000
 LARGEST_VM_MIB = 24 << 20
 """Memory of the largest VM that ESXi 8 runs, where the host's own descriptors tell nothing else."""
+_UTC = vim.host.DateTimeSystem.TimeZone(key="UTC", name="UTC", description="UTC", gmtOffset=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def _managers(world: World, host: Host) -> Iterator[Seen]:
             "IsSharedGraphicsActive": lambda: host.default_graphics_type == "shared",
         },
     )
+    if host.connection is ConnectionState.CONNECTED:
+        yield Seen(time_system(host), {"dateTimeInfo": vim.host.DateTimeInfo(timeZone=_UTC)})
     yield Seen(passthru_system(host), {"pciPassthruInfo": Lazy(lambda: host_config.passthrough(host))})
     if host.capability.assignable_hardware:
         yield Seen(
@@ -96,6 +99,11 @@ def passthru_system(host: Host) -> Ref:
     return vim.host.PciPassthruSystem(f"pciPassthruSystem-{host.moid}")
 
 
+def time_system(host: Host) -> Ref:
+    """Return the reference of the host's clock."""
+    return vim.host.DateTimeSystem(f"dateTimeSystem-{host.moid}")
+
+
 def hardware_manager(host: Host) -> Ref:
     """Return the reference of the host's assignable hardware manager."""
     return vim.host.AssignableHardwareManager(f"assignableHardwareManager-{host.moid}")
@@ -106,6 +114,8 @@ def config_manager(host: Host) -> Any:
     managers = vim.host.ConfigManager(
         graphicsManager=graphics_manager(host), pciPassthruSystem=passthru_system(host)
     )
+    if host.connection is ConnectionState.CONNECTED:
+        managers.dateTimeSystem = time_system(host)
     if host.capability.assignable_hardware:
         managers.assignableHardwareManager = hardware_manager(host)
     return managers

@@ -19,6 +19,7 @@ from vplacer.lab.soap.views.config_options import ConfigOptions
 from vplacer.lab.soap.views.folders import Folders
 from vplacer.lab.soap.views.host import Seen, host_objects
 from vplacer.lab.soap.views.host_offers import HostOffers, unit_target
+from vplacer.lab.soap.views.licences import licence_objects
 from vplacer.lab.soap.views.vm import vm_objects
 from vplacer.lab.soap.views.world import ComputeUnit, World
 from vplacer.lab.soap.wire import typetable
@@ -65,6 +66,7 @@ def _objects(world: World, folders: Folders) -> Iterator[Seen]:
         yield esxtop.command_object(world, host)
     services = [esxtop.service_info(host) for host in connected]
     yield Seen(vim.ServiceManager("ServiceMgr"), {"service": services})
+    yield from licence_objects(world)
 
 
 def _browser(world: World, unit: ComputeUnit) -> Seen:

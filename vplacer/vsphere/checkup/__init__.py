@@ -1,0 +1,1 @@
+"""Reads what the doctor looks at beside the inventory. Nothing here changes anything in a vCenter."""
