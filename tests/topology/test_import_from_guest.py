@@ -26,15 +26,14 @@ host_kinds:
       - {gpu: A30, node: 0, address: "0000:27:00.0"}
       - {gpu: A30, node: 1, address: "0000:37:00.0"}
       - {gpu: A30, node: 1, address: "0000:47:00.0"}
-hosts: [{kind: k, count: 2}]
+hosts: [{kind: k}]
 vms:
-  - {name: one, host: HOST, cpus: 2, memory_gib: 4, devices: [{static: "0000:17:00.0"}]}
+  - {name: one, cpus: 2, memory_gib: 4, devices: [{static: "0000:17:00.0"}]}
   - name: two
-    host: HOST
     cpus: 2
     memory_gib: 4
     devices: [{static: "0000:37:00.0"}, {static: "0000:47:00.0"}]
-  - {name: none, host: HOST, cpus: 2, memory_gib: 4}
+  - {name: none, cpus: 2, memory_gib: 4}
 """
 PAIR = """\
 \tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity
@@ -51,12 +50,7 @@ GPU2\tPHB\tPHB\t X \t0-7\t0
 
 @pytest.fixture(scope="module")
 def site() -> tuple[Host, dict[str, Vm]]:
-    name = (
-        load_site_text(SITE.replace("host: HOST, ", "").replace("    host: HOST\n", ""))
-        .inventory.hosts[0]
-        .name
-    )
-    inventory = load_site_text(SITE.replace("HOST", name)).inventory
+    inventory = load_site_text(SITE).inventory
     return inventory.hosts[0], {vm.name: vm for vm in inventory.vms}
 
 
