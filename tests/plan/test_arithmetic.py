@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topology.hosts import make_host
-from vplacer.inventory.host import GpuMode, Graphics, HardwareLimits, PciDevice
-from vplacer.inventory.pci import PciAddress, PciIds
-from vplacer.plan.mmio import bar_gib, mmio_size_gb
-from vplacer.plan.vnuma import (
+from vplacer.constraints.vnuma_shape import (
     VnumaShape,
     legal_cores_per_socket,
     max_cores_per_socket,
     vnuma_node_of,
     vnuma_shape,
 )
+from vplacer.inventory.host import GpuMode, Graphics, HardwareLimits, PciDevice
+from vplacer.inventory.pci import PciAddress, PciIds
+from vplacer.plan.mmio import bar_gib, mmio_size_gb
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vplacer.constraints.state import Placement, State
 from vplacer.constraints.steering import possible_cards
+from vplacer.constraints.vnuma_shape import can_have_vnuma, vnuma_node_of
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import (
     DvxBacking,
@@ -28,7 +29,6 @@ from vplacer.plan.changes import (
 )
 from vplacer.plan.device_match import device_difference
 from vplacer.plan.settings import Settings, wanted_settings
-from vplacer.plan.vnuma import can_have_vnuma, vnuma_node_of
 from vplacer.plan.wanted_devices import WantedDevices, group_network, needs_network, wanted_devices
 from vplacer.request.demand import Demand
 

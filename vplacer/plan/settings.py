@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 from vplacer.constraints.state import Placement
 from vplacer.constraints.supply import demand_parts
-from vplacer.errors import InternalError
-from vplacer.inventory.device_kind import DeviceKind, device_kind
-from vplacer.inventory.host import Host
-from vplacer.inventory.vm import Vm
-from vplacer.plan.changes import ExtraConfigChange, Field, FieldChange, Scalar
-from vplacer.plan.mmio import DEFAULT_GB, SIZE_GB, USE_64BIT, bar_gib, mmio_size_gb
-from vplacer.plan.vnuma import (
+from vplacer.constraints.vnuma_shape import (
     FEWEST_CPUS_WITH_VNUMA,
     VnumaShape,
     can_have_vnuma,
@@ -21,6 +15,12 @@ from vplacer.plan.vnuma import (
     nearest_cores_per_socket,
     vnuma_shape,
 )
+from vplacer.errors import InternalError
+from vplacer.inventory.device_kind import DeviceKind, device_kind
+from vplacer.inventory.host import Host
+from vplacer.inventory.vm import Vm
+from vplacer.plan.changes import ExtraConfigChange, Field, FieldChange, Scalar
+from vplacer.plan.mmio import DEFAULT_GB, SIZE_GB, USE_64BIT, bar_gib, mmio_size_gb
 from vplacer.request.demand import Demand
 
 NODE_AFFINITY = "numa.nodeAffinity"
