@@ -149,7 +149,12 @@ def build_host_state(
         cells=cells,
         scarce=scarce,
         vgpu_held=cards.vgpu_held,
-        held_beside=cards.held_beside,
+        held_beside=tuple(
+            address
+            for group in topology.ownership_groups
+            for address in group
+            if address in cards.held and topology.device(address) is None
+        ),
         actives=active_vms,
         overfull=_overfull(supply, consumers, active_vms, node_ids),
         standing_count=len(standing),
@@ -176,7 +181,7 @@ class _Cards:
     cards: tuple[AssignableDevice, ...]
     scarce: tuple[tuple[tuple[PciAddress, ...], int], ...]
     vgpu_held: tuple[tuple[PciAddress, tuple[str, ...]], ...]
-    held_beside: tuple[PciAddress, ...]
+    held: frozenset[PciAddress]
 
 
 def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Cards:
@@ -216,10 +221,5 @@ def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Car
         cards,
         tuple(sorted(unsure.items())),
         tuple(sorted((address, tuple(sorted(profiles))) for address, profiles in vgpus.items())),
-        tuple(
-            address
-            for group in topology.ownership_groups
-            for address in group
-            if address in held and topology.device(address) is None
-        ),
+        frozenset(held),
     )
