@@ -21,6 +21,7 @@
     │   └── Undecided
     ├── StaleError                the world moved under a plan           exit 6
     └── InternalError             our bug                                exit 1
+        └── CatalogueError        an entry of the hardware catalogue
 
 An error says what happened, on which object, why, and what to do next. It never holds a secret:
 whoever raises one passes names and numbers, not request bodies.
@@ -188,3 +189,16 @@ class StaleError(VplacerError):
 
 class InternalError(VplacerError):
     """A defect of vplacer itself. Never shown as a result of the request."""
+
+
+class CatalogueError(InternalError):
+    """An entry of the hardware catalogue is wrong.
+
+    Args:
+        file: the file's name.
+        where: the entry and the key; "" = the whole file.
+        what: the fault found.
+    """
+
+    def __init__(self, file: str, where: str, what: str) -> None:
+        super().__init__(what, obj=f"{file}: {where}" if where else file)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.inventory.data import cases
+from vplacer.errors import CatalogueError
 from vplacer.inventory.catalogue import KINDS, catalogue_entries, read_catalogue
-from vplacer.inventory.catalogue_entry import CatalogueError
 from vplacer.inventory.gpu_facts import PRECISIONS, GpuModel
 from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_models, gpu_supports
 from vplacer.inventory.nic_models import NicModel, nic_by_ids, nic_by_name, nic_models, read_nic

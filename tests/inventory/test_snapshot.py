@@ -220,25 +220,38 @@ def test_a_misshapen_file_is_named_by_its_pointer(
 
 
 def test_a_newer_format_is_refused_by_name() -> None:
-    raw = edited(lambda d: d.update(format_version=2, inventory="unreadable for us"), rehash=False)
-    with pytest.raises(NewerFormatError, match=r"snapshot format 2 is newer.*reads up to format 1"):
+    raw = edited(lambda d: d.update(format_version=3, inventory="unreadable for us"), rehash=False)
+    with pytest.raises(NewerFormatError, match=r"snapshot format 3 is newer.*reads up to format 2"):
         parse_snapshot(raw, "x.json")
 
 
 def test_an_older_format_is_migrated_after_its_hashes_were_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is one format so far; what is tested is the way an older one takes."""
 
     def rename(document: dict[str, Any]) -> dict[str, Any]:
         inventory = {**document["inventory"], "notes": ["migrated"]}
         return {**document, "inventory": inventory}
 
-    monkeypatch.setattr(snapshot, "FORMAT_VERSION", 2)
-    with pytest.raises(FileFormatError, match="format 1 is not readable"):
+    monkeypatch.setattr(snapshot, "FORMAT_VERSION", 3)
+    with pytest.raises(FileFormatError, match="format 2 is not readable"):
         parse_snapshot(content(), "x.json")
-    monkeypatch.setitem(snapshot.MIGRATIONS, 1, rename)
+    monkeypatch.setitem(snapshot.MIGRATIONS, 2, rename)
     assert parse_snapshot(content(), "x.json").inventory == replace(site("floating"), notes=("migrated",))
     with pytest.raises(FileFormatError, match="changed after"):
         parse_snapshot(edited(lambda d: d["inventory"].update(notes=["x"]), rehash=False), "x.json")
+
+
+def test_format_1_knew_no_cpu_features() -> None:
+    def older(document: dict[str, Any]) -> None:
+        document["format_version"] = 1
+        for host in document["inventory"]["hosts"]:
+            del host["cpu_features"], host["cpu_features_visible"]
+
+    hosts = tuple(
+        replace(host, cpu_features=None, cpu_features_visible=None) for host in site("floating").hosts
+    )
+    assert parse_snapshot(edited(older, rehash=True), "x.json").inventory == replace(
+        site("floating"), hosts=hosts
+    )
 
 
 def test_every_older_format_has_its_migration() -> None:

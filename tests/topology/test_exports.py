@@ -131,7 +131,10 @@ def test_a_host_without_cards_prints_too() -> None:
     host = make_host({"pci": ["00:1c.0 bridge"]})
     description = describe_host(host, build_host_topology(host))
     assert render_matrix(description) == "esx1: no GPU and no NIC is listed\n"
-    assert render_tree(description) == "esx1  Example Server 1  NUMA nodes not told\n"
+    assert render_tree(description) == (
+        "esx1  Example Server 1  NUMA nodes not told\n"
+        "CPU: INT8, BF16, AMX: the host does not tell its CPU features\n"
+    )
 
 
 def test_json_has_every_relation_once_and_reads_back() -> None:

@@ -97,7 +97,7 @@ WHOLE_TREES = {"config", "summary", "hardware", "runtime", "capability", "config
 
 @pytest.mark.parametrize(
     ("kind", "paths"),
-    [("HostSystem", property_paths.HOST), ("VirtualMachine", property_paths.VM)],
+    [("HostSystem", property_paths.host_paths()), ("VirtualMachine", property_paths.VM)],
 )
 def test_only_what_is_needed_is_asked_for(kind: str, paths: tuple[str, ...]) -> None:
     """Whole trees would bring every new type of a newer server along, and megabytes of it."""

@@ -517,7 +517,7 @@ def test_host_dumped_by_pyvmomi(test_data: Path) -> None:
     dump = json.loads((test_data / "vcenter-dumps/pyvmomi_test_json_host_explode.json").read_text())
     whole = from_json({name: item for name, item in dump.items() if name not in ("parent", "vm")})
     props: dict[str, Any] = {}
-    for path in property_paths.HOST:
+    for path in property_paths.host_paths():
         found: Any = whole
         for step in path.split("["):
             found = step_into(found, step)
@@ -542,6 +542,7 @@ def test_host_dumped_by_pyvmomi(test_data: Path) -> None:
     assert dict(host.options)["Numa.LocalityWeightActionAffinity"] == "130"
     assert [nic.rdma for nic in host.pnics] == [False] * len(host.pnics)
     assert host.capability.assign_label is True
+    assert (host.cpu_features, host.cpu_features_visible) == (("cpuid.avx512vnni",), ("cpuid.avx512vnni",))
 
 
 def step_into(found: Any, step: str) -> Any:

@@ -14,7 +14,8 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
-from vplacer.inventory.catalogue_entry import CatalogueError, Entry
+from vplacer.errors import CatalogueError
+from vplacer.inventory.catalogue_entry import Entry
 
 KINDS: Final = ("gpu", "board", "nic", "cpu_feature", "cpu")
 """The arrays of tables that a file may hold."""

@@ -6,18 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vplacer.errors import InternalError
+from vplacer.errors import CatalogueError
 from vplacer.inventory.pci import PciIds
 
 _HEX_ID: Final = re.compile(r"[0-9a-f]{4}")
 _MISSING: Final = object()
-
-
-class CatalogueError(InternalError):
-    """An entry of the catalogue is wrong: the file, the entry and the key are named."""
-
-    def __init__(self, file: str, where: str, what: str) -> None:
-        super().__init__(what, obj=f"{file}: {where}" if where else file)
 
 
 class Entry:

@@ -206,7 +206,12 @@ class HostCapability:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One ESXi host. ``cluster`` and the other references are managed object ids."""
+    """One ESXi host. ``cluster`` and the other references are managed object ids.
+
+    ``cpu_features``: those features of `inventory.cpu_models` that the host's CPUs have and its ESXi knows
+    (HostConfigInfo.featureCapability), by key, sorted. ``cpu_features_visible``: those left after masks, of
+    EVC too (maskedFeatureCapability). Each None = not told.
+    """
 
     moid: str
     name: str
@@ -248,6 +253,8 @@ class Host:
     options: tuple[tuple[str, str], ...]
     reboot_required: bool | None
     tags: tuple[str, ...] = ()
+    cpu_features: tuple[str, ...] | None = None
+    cpu_features_visible: tuple[str, ...] | None = None
 
     def device(self, address: PciAddress) -> PciDevice | None:
         """Return the device at an address, or None."""

@@ -17,6 +17,7 @@ from vplacer.inventory.limits_table import parse_release
 from vplacer.inventory.overlay import Overlay, OverlayDevice, OverlayLink
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site import GroupSets
+from vplacer.inventory.site_cpus import with_cpu_features
 from vplacer.inventory.site_kinds import GIB, HostKind, kind_capability, kind_limits
 from vplacer.inventory.site_names import MoidCounter, fill_number, has_number, stable_uuid
 from vplacer.inventory.vcenter import Gap
@@ -52,6 +53,7 @@ class Place:
     cluster: str | None
     datastores: dict[str, str]
     networks: dict[str, str]
+    evc_mode: str | None = None
 
 
 class HostMaker:
@@ -148,6 +150,7 @@ class HostMaker:
             reboot_required=bool(raw.get("reboot_required", False)),
             tags=tuple(sorted(str(tag) for tag in raw.get("tags", []))),
         )
+        host = with_cpu_features(self.document, kind.pointer, host, kind.cpu, place.evc_mode)
         return SiteHost(_as_seen(host), kind, spot, frozenset(absent))
 
     def _name(self, entry: dict[str, Any], spot: Pointer) -> str:

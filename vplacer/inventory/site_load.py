@@ -166,7 +166,7 @@ class _SiteBuilder:
                     )
                 datacenter = self.datacenters[raw["datacenter"]]
             moid = self.moids.take("domain-c")
-            place = Place(datacenter, moid, self.datastores, self.networks)
+            place = Place(datacenter, moid, self.datastores, self.networks, raw.get("evc"))
             made = maker.make(raw.get("hosts", []), (*spot, "hosts"), place)
             names = {item.host.name: item.host.moid for item in made}
             self.clusters.append(make_cluster(self.document, raw, spot, moid, datacenter, names))

@@ -173,6 +173,11 @@ HOST_KIND: Final = mapping(
                 "cores": about(up_to(1024), "Cores of ONE socket."),
                 "threads": about(up_to(8), "Threads of one core. Default 2; 1 = hyperthreading off."),
                 "mhz": about(up_to(100_000), "Clock. Default 2400."),
+                "features": array(
+                    NAME,
+                    "Features it has of avx512vnni, avx_vnni, avx512bf16, amx_tile, amx_int8, amx_bf16. "
+                    "Default: those of the model's generation; not told where that is not known.",
+                ),
             },
             "cores",
         ),

@@ -27,7 +27,7 @@ from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.yaml_marks import pointer_text, read_bytes
 
 FORMAT: Final = "vplacer-snapshot"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 _FILE: Final = JsonFormat(
     FORMAT,
     "snapshot",
@@ -45,7 +45,16 @@ _OBJECT_LISTS: Final = ("datacenters", "clusters", "hosts", "pools", "datastores
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
-MIGRATIONS: Final[dict[int, Migration]] = {}
+
+def _with_cpu_features(document: dict[str, Any]) -> dict[str, Any]:
+    """Format 2 knows the CPU features of hosts; format 1 did not ask for them."""
+    for host in document["inventory"]["hosts"]:
+        host.setdefault("cpu_features", None)
+        host.setdefault("cpu_features_visible", None)
+    return document
+
+
+MIGRATIONS: Final[dict[int, Migration]] = {1: _with_cpu_features}
 """Format version to the function that turns its document into one of the next version."""
 
 

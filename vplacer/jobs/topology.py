@@ -46,7 +46,8 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
     host = find_host(reading.inventory, name)
     topology = build_topologies(reading.inventory, reading.overlays)[host.moid]
     vms = reading.inventory.vms_by_host.get(host.moid, ())
-    return TopologyResult(describe_host(host, topology, vms), host_graph(host, topology, vms))
+    cluster = reading.inventory.cluster_by_moid.get(host.cluster or "")
+    return TopologyResult(describe_host(host, topology, vms, cluster), host_graph(host, topology, vms))
 
 
 def hosts_in_file(text: str) -> list[str]:

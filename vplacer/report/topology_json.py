@@ -28,6 +28,16 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
             "hardware": description.hardware,
             "packages": description.package_count,
         },
+        "cpu_precisions": [
+            {
+                "name": offer.name,
+                "offered": offer.offered,
+                "features": list(offer.features),
+                "from_hardware_version": offer.hardware_version,
+                "why": offer.why,
+            }
+            for offer in description.cpu
+        ],
         "nodes": [
             {
                 "id": node.id,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
+from vplacer.topology.cpu_features import CpuOffer
 from vplacer.topology.describe import DeviceLine, HostDescription, ranges
 from vplacer.topology.values import GroupOffer, LocalitySource, NodeTopology
 
@@ -26,7 +27,7 @@ class _Layout:
 
 def render_tree(description: HostDescription) -> str:
     """Return the tree, ending in a newline: packages, pNUMA nodes, switches, devices; then the notes."""
-    lines = [_title(description)]
+    lines = [_title(description), *_cpu(description.cpu)]
     layout = _layout(description.devices)
     for package in sorted({node.package for node in description.nodes if node.package is not None}):
         lines.append(f"package {package}")
@@ -49,6 +50,16 @@ def _title(description: HostDescription) -> str:
     count = len(description.nodes)
     nodes = f"{count} pNUMA node{'' if count == 1 else 's'}" if count else "NUMA nodes not told"
     return "  ".join(part for part in (description.name, description.hardware, nodes) if part)
+
+
+def _cpu(offers: Sequence[CpuOffer]) -> list[str]:
+    """Print what the CPUs offer: "CPU: INT8 (AVX-512 VNNI); BF16, AMX: hidden by EVC mode intel-icelake"."""
+    offered = [f"{offer.name} ({', '.join(offer.features)})" for offer in offers if offer.offered]
+    parts = [", ".join(offered)] if offered else []
+    for why in dict.fromkeys(offer.why for offer in offers if not offer.offered):
+        names = [offer.name for offer in offers if not offer.offered and offer.why == why]
+        parts.append(f"{', '.join(names)}: {why}")
+    return [f"CPU: {'; '.join(parts)}"] if parts else []
 
 
 def _node(node: NodeTopology, devices: Sequence[DeviceLine], layout: _Layout) -> list[str]:

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from vplacer.inventory.cluster import Cluster
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.host import Host, PciDevice, Pnic
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import DynamicBacking, Vm
+from vplacer.topology.cpu_features import CpuOffer, cpu_precisions
 from vplacer.topology.holders import Holder, device_holders
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
@@ -126,10 +128,13 @@ class HostDescription:
     ownership_groups: tuple[tuple[PciAddress, ...], ...]
     assumptions: tuple[str, ...]
     mismatches: tuple[str, ...]
+    cpu: tuple[CpuOffer, ...] = ()
 
 
-def describe_host(host: Host, topology: HostTopology, vms: Iterable[Vm] = ()) -> HostDescription:
-    """Describe a host. ``vms``: those registered on it, to say who holds what."""
+def describe_host(
+    host: Host, topology: HostTopology, vms: Iterable[Vm] = (), cluster: Cluster | None = None
+) -> HostDescription:
+    """Describe a host. ``vms``: those registered on it, to say who holds what; ``cluster``: its own."""
     vms = tuple(vms)
     labels = _labels(topology)
     holders = device_holders(host, vms)
@@ -162,6 +167,7 @@ def describe_host(host: Host, topology: HostTopology, vms: Iterable[Vm] = ()) ->
         ownership_groups=topology.ownership_groups,
         assumptions=topology.assumptions,
         mismatches=topology.mismatches,
+        cpu=cpu_precisions(host, cluster),
     )
 
 

@@ -204,7 +204,7 @@ class Collector:
         )
 
     def _hosts_answer(self) -> RawAnswer:
-        answer = self.reader.retrieve("HostSystem", paths.HOST)
+        answer = self.reader.retrieve("HostSystem", paths.host_paths())
         disconnected = []
         for raw in answer.objects:
             state = raw.props.text("runtime.connectionState")

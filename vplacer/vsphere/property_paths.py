@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from vplacer.inventory.cpu_models import cpu_features
+
 HOST_OPTIONS: Final = (
     "Numa.FollowCoresPerSocket",
     "Numa.InitialPlacementLoadThreshold",
@@ -52,6 +54,24 @@ HOST: Final = (
     "network",
     *(f'config.option["{name}"]' for name in HOST_OPTIONS),
 )
+
+FEATURE_LISTS: Final = ("featureCapability", "maskedFeatureCapability")
+"""What a host's CPUs have, and what masks (EVC) leave of it."""
+
+ALWAYS_THERE: Final = "cpuid.lm"
+"""A feature that every host has (64-bit mode): where it is not told, the list was not told."""
+
+
+def feature_path(name: str, key: str) -> str:
+    """Return the path of one CPU feature. A whole list is some 50 KB a host."""
+    return f'config.{name}["{key}"]'
+
+
+def host_paths() -> tuple[str, ...]:
+    """Return `HOST` and the CPU features that the catalogue knows."""
+    keys = (ALWAYS_THERE, *(feature.key for feature in cpu_features()))
+    return (*HOST, *(feature_path(name, key) for name in FEATURE_LISTS for key in keys))
+
 
 VM: Final = (
     "name",

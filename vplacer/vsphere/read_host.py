@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeVar
 
+from vplacer.inventory.cpu_models import cpu_features
 from vplacer.inventory.host import (
     ConnectionState,
     DeviceBinding,
@@ -14,7 +15,7 @@ from vplacer.inventory.host import (
     HostPower,
 )
 from vplacer.inventory.moids import moid_order
-from vplacer.vsphere.property_paths import HOST_OPTIONS
+from vplacer.vsphere.property_paths import ALWAYS_THERE, HOST_OPTIONS, feature_path
 from vplacer.vsphere.raw import Data, Notes, RawObject, Value
 from vplacer.vsphere.read_address import read_address
 from vplacer.vsphere.read_names import shown_name
@@ -105,6 +106,8 @@ def read_host(
         options=_options(props),
         reboot_required=props.flag("summary.rebootRequired"),
         tags=tags,
+        cpu_features=_features(props, "featureCapability"),
+        cpu_features_visible=_features(props, "maskedFeatureCapability"),
     )
 
 
@@ -168,6 +171,17 @@ def _bindings(props: Data, name: str, notes: Notes) -> tuple[DeviceBinding, ...]
     return tuple(
         sorted(found, key=lambda item: (moid_order(item.vm), item.device_key or 0, item.instance_id))
     )
+
+
+def _features(props: Data, name: str) -> tuple[str, ...] | None:
+    """Return the features of a list whose value is 1; None where the list was not told.
+
+    Hosts list what they have and leave out the rest (vmware/pyvmomi, dump of an ESXi 8.0.3).
+    """
+    if props.data(feature_path(name, ALWAYS_THERE)) is None:
+        return None
+    found = ((feature.key, props.data(feature_path(name, feature.key))) for feature in cpu_features())
+    return tuple(sorted(key for key, told in found if told is not None and told.text("value") == "1"))
 
 
 def _options(props: Data) -> tuple[tuple[str, str], ...]:

@@ -51,6 +51,8 @@ def config(world: World, host: Host) -> Any:
         network=_network(host),
         option=[vim.option.OptionValue(key=key, value=value) for key, value in host.options],
         systemResources=system_resources(host),
+        featureCapability=_features(host.cpu_features),
+        maskedFeatureCapability=_features(host.cpu_features_visible),
     )
     if host.capability.assignable_hardware:
         info.assignableHardwareConfig = vim.host.AssignableHardwareConfig()
@@ -59,6 +61,15 @@ def config(world: World, host: Host) -> Any:
             available=active, active=active, config=active
         )
     return info
+
+
+def _features(keys: tuple[str, ...] | None) -> list[Any]:
+    """Return ``HostFeatureCapability`` of what there is; 64-bit mode is always there."""
+    if keys is None:
+        return []
+    return [
+        vim.host.FeatureCapability(key=key, featureName=key, value="1") for key in sorted(("cpuid.lm", *keys))
+    ]
 
 
 def passthrough(host: Host) -> list[Any]:
