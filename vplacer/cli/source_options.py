@@ -45,10 +45,11 @@ def _which_source() -> list[click.Parameter]:
         ),
         _option(
             "--from",
-            metavar="FILE",
+            metavar="FILE|DIR",
             type=FileOrExample("sites"),
             envvar="VPLACER_FROM",
-            help="Read a snapshot that `vplacer collect` wrote, or an inventory YAML.",
+            help="Read a snapshot that `vplacer collect` wrote, an inventory YAML, or a folder that "
+            "`govc object.save` wrote.",
         ),
         _option(
             "--lab",

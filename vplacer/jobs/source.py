@@ -5,6 +5,7 @@ Everything downstream sees the same `Reading`; nothing there can tell which sour
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -37,7 +38,8 @@ _SHOWN_GAPS = 12
 class SourceOptions:
     """Where the inventory comes from. Exactly one of ``vcenter``, ``file``, ``lab``, ``cassette`` is set.
 
-    ``file``, ``lab`` and ``cassette`` are paths or names of examples. ``overlays``: a folder, None = the
+    ``file``, ``lab`` and ``cassette`` are paths or names of examples; ``file`` may be a folder of ``govc
+    object.save``. ``overlays``: a folder, None = the
     usual places. ``record``: a file that the session is recorded into. ``measure_homes``: ask the hosts
     on which NUMA nodes running VMs are now. ``force``: outputs may replace files of any kind.
     """
@@ -104,10 +106,12 @@ def source_files(options: SourceOptions) -> tuple[Path, ...]:
     if options.overlays is not None:
         files += overlay_files(options.overlays)
     named: tuple[tuple[FixtureKind, str | None], ...] = (
-        ("sites", options.file),
         ("sites", options.lab),
         ("cassettes", options.cassette),
     )
+    if options.file is not None:
+        path = _file_or_folder(options.file)
+        files += [*_read_files(path), *overlay_files(folder_beside(path))]
     for kind, text in named:
         if text is not None:
             path = file_or_fixture(kind, text)
@@ -140,7 +144,9 @@ def _gap_text(gap: Gap, names: Mapping[str, str]) -> str:
 
 def _read(options: SourceOptions, world: World, also: Also | None) -> Reading:
     if options.file is not None:
-        path = file_or_fixture("sites", options.file)
+        path = _file_or_folder(options.file)
+        if path.is_dir():
+            return _with_overlays(options, world, _from_folder(path, options, world), (), path)
         site = load_site(path)
         _refuse_old_api(site.inventory, path)
         return _with_overlays(options, world, site.inventory, site.overlays, path)
@@ -154,6 +160,18 @@ def _read(options: SourceOptions, world: World, also: Also | None) -> Reading:
     if options.vcenter is None:
         raise InternalError("no source was chosen")
     return _with_overlays(options, world, _from_vcenter(options.vcenter, options, world, also), (), None)
+
+
+def _file_or_folder(text: str) -> Path:
+    """Return what ``--from`` names: a folder of ``govc object.save``, a file, or an example."""
+    path = Path(os.path.expanduser(text))
+    return path if path.is_dir() else file_or_fixture("sites", text)
+
+
+def _read_files(path: Path) -> tuple[Path, ...]:
+    from vplacer.vsphere.saved_files import saved_files
+
+    return saved_files(path) if path.is_dir() else (path,)
 
 
 def load_site(path: Path) -> Site:
@@ -222,6 +240,16 @@ def _from_lab(site: Site, options: SourceOptions, world: World, also: Also | Non
         credentials = Credentials(server.username, Secret(server.password), "the lab", "the lab")
         connect = ConnectOptions(address=Address.parse(server.url), ca_file=server.ca_file)
         return _collect_recorded(connect, credentials, options, world, also)
+
+
+def _from_folder(path: Path, options: SourceOptions, world: World) -> Inventory:
+    from vplacer.vsphere.collector import CollectOptions
+    from vplacer.vsphere.saved_reader import collect_folder
+
+    wanted = CollectOptions(workers=1, measure_homes=options.measure_homes)
+    inventory = collect_folder(path, wanted, lambda what, *done: _show(world, what, *done))
+    _refuse_old_api(inventory, path)
+    return inventory
 
 
 def _from_cassette(path: Path, options: SourceOptions, world: World, also: Also | None) -> Inventory:

@@ -262,6 +262,17 @@ def parse_answer(body: bytes, result_type: Any, notes: Notes) -> Value:
     return values[0] if values else None
 
 
+def parse_element(element: ElementTree.Element, python_type: Any, notes: Notes) -> Value:
+    """Return the value that an element of a type holds, outside a SOAP message.
+
+    Args:
+        element: the element.
+        python_type: pyVmomi's type of it, unless the element names its own.
+        notes: receives what was left out.
+    """
+    return _Reader(notes).value(element, _shape_of_type(python_type))
+
+
 def _fault(element: ElementTree.Element, reader: _Reader) -> SoapFault:
     message = (element.findtext("faultstring") or "").strip()
     detail = element.find("detail")

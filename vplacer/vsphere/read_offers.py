@@ -57,7 +57,20 @@ def read_offers(
     own = set(props.texts("config.sharedPassthruGpuTypes"))
     return HostOffers(
         profiles=tuple(profile for profile in profiles if profile.name in own),
-        groups_of_others=bool(groups),
+        groups_of_others=any(_possible(group, own, props) for group in groups),
+    )
+
+
+def _possible(group: DeviceGroupType, vgpu_types: set[str], props: Data) -> bool:
+    """Whether a host may have a group: it lists every vGPU profile and has every device in it."""
+    devices = {
+        (unsigned16(item.number("vendorId") or 0), unsigned16(item.number("deviceId") or 0))
+        for item in props.items("hardware.pciDevice")
+    }
+    return all(
+        (part.profile is None or part.kind != "nvidiaVgpu" or part.profile in vgpu_types)
+        and (not part.allowed or any((ids.vendor, ids.device) in devices for ids in part.allowed))
+        for part in group.components
     )
 
 

@@ -1,4 +1,4 @@
-"""Hosts' assignable hardware and graphics managers, and the esxtop service. The answers are the site's."""
+"""Hosts' TPM, assignable hardware and graphics, and the esxtop service. The answers are the site's."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ def query_date_time(call: Call, this: Ref, _args: Any) -> object:
     """Tell a host's time: the hosts of a simulated vCenter share its clock."""
     call.require(this)
     return call.vcenter.now()
+
+
+@TABLE.method(vim.HostSystem, "QueryTpmAttestationReport")
+def query_tpm_attestation_report(_call: Call, _this: Ref, _args: Any) -> object:
+    """Return no report: the simulated hosts have no TPM. `govc object.save` asks each host."""
+    return None
 
 
 @TABLE.method(vim.ServiceManager, "QueryServiceList")
