@@ -133,9 +133,14 @@ def test_a_property_that_the_account_could_not_read_is_a_gap(
 ) -> None:
     file = file_of(folder, what)
     rows = file.read_text().split("\n")
-    kept = [row for row in rows if not row.startswith(f"<propSet><name>{name}</name>")]
+    start = f"<propSet><name>{name}</name>"
+    kept = [row for row in rows if not row.startswith(start)]
     assert len(kept) == len(rows) - 1
     file.write_text("\n".join(kept))
+    assert (moid, name) in reasons(read(folder))
+    # govc saves an unset property as one without a value.
+    unset = [f"{start}</propSet>" if row.startswith(start) else row for row in rows]
+    file.write_text("\n".join(unset))
     assert (moid, name) in reasons(read(folder))
 
 

@@ -151,7 +151,9 @@ def _object(file: Path, notes: Notes) -> tuple[MoRef, Data]:
         return ref, props
     content = parse_element(root, vmodl.query.PropertyCollector.ObjectContent, notes)
     for prop in content.items("propSet"):
-        props.fields[prop.text("name") or ""] = prop.get("val")
+        # A property that was unset is saved without a value.
+        if prop.get("val") is not None:
+            props.fields[prop.text("name") or ""] = prop.get("val")
     return ref, props
 
 
