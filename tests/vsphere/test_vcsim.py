@@ -105,17 +105,19 @@ def test_expired_session_is_renewed_once_then_lost(start: Start) -> None:
     with Session.connect(options, CREDENTIALS) as session:
         setting = session.service("setting")
         assert setting is not None
-        timeout = vim.option.OptionValue(key="config.vmacore.soap.sessionTimeout", value="1s")
+        timeout = vim.option.OptionValue(key="config.vmacore.soap.sessionTimeout", value="500ms")
         session.call(setting, "UpdateOptions", {"changedValue": [timeout]})
     with Session.connect(options, CREDENTIALS) as session:
         reader = SessionReader(session)
-        time.sleep(1.5)
+        # It looks once a time-out which sessions have been idle for longer than one.
+        expired = 1.2
+        time.sleep(expired)
         # The simulator answers this with every property missing, as a session's end.
         assert len(reader.retrieve("HostSystem", ["name"]).objects) == 4
-        time.sleep(1.5)
+        time.sleep(expired)
         assert len(reader.retrieve("HostSystem", ["name"]).objects) == 4
         session._credentials = Credentials("", Secret(""), "", "")
-        time.sleep(1.5)
+        time.sleep(expired)
         with pytest.raises((LoginFailed, SessionLost)):
             reader.retrieve("HostSystem", ["name"])
 

@@ -82,7 +82,9 @@ def wanted_paths(spec: Any, entry: Entry, version: str) -> list[str] | None:
             continue
         matched = True
         if wanted.all:
+            # pathSet does not count then (vSphere API: PropertySpec.all). `govc object.save` relies on it.
             paths.update((info.name, None) for info in typetable.properties(type(entry.ref), version))
+            continue
         paths.update((path, None) for path in wanted.pathSet)
     return list(paths) if matched else None
 
