@@ -25,7 +25,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from vplacer.errors import FileFormatError, InternalError, NewerFormatError, OutputError, UsageError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from vcr.cassette import Cassette
 
 _FORMAT_VERSION = 1
+_REQUEST_KEYS: Final = frozenset({"method", "uri", "headers", "body"})
 _OTHER_LIBRARIES = (
     "requests",
     "boto3",
@@ -284,7 +285,8 @@ def _is_interaction(entry: object) -> bool:
     try:
         request, response = entry["request"], entry["response"]  # type: ignore[index]
         return (
-            isinstance(request["method"], str)
+            request.keys() <= _REQUEST_KEYS
+            and isinstance(request["method"], str)
             and isinstance(request["uri"], str)
             and isinstance(request["headers"], dict)
             and isinstance(request["body"], str | None)
@@ -293,7 +295,7 @@ def _is_interaction(entry: object) -> bool:
             and isinstance(response["headers"], dict)
             and isinstance(response["body"]["string"], str)
         )
-    except (KeyError, TypeError):
+    except (AttributeError, KeyError, TypeError):
         return False
 
 

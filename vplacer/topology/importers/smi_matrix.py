@@ -254,6 +254,9 @@ def _attributes(
         return {}
     if extra and len(cells) == len(names) + 1 and not cells[-2]:
         cells = [*cells[:-2], cells[-1]]
+    # Without the cell too many, an empty one before the last is it, and another is lost.
+    elif extra and len(cells) == len(names) and not cells[-2]:
+        cells = cells[:-1]
     if len(cells) != len(names):
         raise FileFormatError(
             f"row {label} has {len(cells)} cells after its words, the headings have {len(names)}",
