@@ -56,6 +56,14 @@ TREE: Final = Branch(
             ),
         ),
         "doctor": Leaf("doctor", "Check what vplacer relies on in a vCenter; changes nothing."),
+        "hardware": Branch(
+            "The GPUs, NICs, boards and CPUs that are known, with sources.",
+            {
+                "list": Leaf("hardware_list", "List what is known."),
+                "show": Leaf("hardware_show", "Show one GPU or NIC, each fact with its source."),
+            },
+            ("vplacer hardware list", "vplacer hardware show A30"),
+        ),
         "schema": Leaf("schema", "Print the JSON Schema of a file format."),
         "lab": Branch(
             "The simulated vCenter: plan with nothing but this package.",
