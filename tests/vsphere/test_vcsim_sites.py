@@ -29,7 +29,12 @@ pytestmark = pytest.mark.live
 
 ALLOWED = Allowed.load(REPO / "tests/vsphere/cases/vcsim_differences.yaml")
 # big96 shows size, not other facts, and would take half of the time of this module.
-SITES = sorted(path.stem for path in (REPO / "fixtures/sites").glob("*.yaml") if path.stem != "big96")
+SITES = sorted(
+    [
+        *(path for path in (REPO / "fixtures/sites").glob("*.yaml") if path.stem != "big96"),
+        *(REPO / "tests/cases/lab").glob("*.yaml"),
+    ]
+)
 WORLD = World(environ=os.environ, clock=lambda: datetime.now(UTC), seconds=time.monotonic, warn=print)
 Find = Callable[[str], Path]
 
@@ -48,17 +53,16 @@ def read_vcsim(url: str) -> Inventory:
         return collect(session)
 
 
-@pytest.mark.parametrize("site", SITES)
-def test_reads_the_same_from_vcsim_as_from_the_lab(site: str, witness_bin: Find, tmp_path: Path) -> None:
-    path = REPO / "fixtures/sites" / f"{site}.yaml"
-    export_site(str(path), tmp_path / "files", WORLD)
+@pytest.mark.parametrize("site", SITES, ids=lambda path: path.stem)
+def test_reads_the_same_from_vcsim_as_from_the_lab(site: Path, witness_bin: Find, tmp_path: Path) -> None:
+    export_site(str(site), tmp_path / "files", WORLD)
     with serving(witness_bin("vcsim"), "-load", str(tmp_path / "files")) as url:
         vcsim = read_vcsim(url)
-    ALLOWED.check(site, read_lab(path), vcsim)
+    ALLOWED.check(site.stem, read_lab(site), vcsim)
 
 
 def test_every_allowed_difference_has_a_site() -> None:
-    assert ALLOWED.sites <= set(SITES)
+    assert ALLOWED.sites <= {site.stem for site in SITES}
 
 
 def test_clients_can_change_an_exported_site(witness_bin: Find, tmp_path: Path) -> None:
