@@ -53,6 +53,13 @@ def test_no_file_of_it_is_overwritten(saved: Path, vplacer: Runner) -> None:
     assert file.read_bytes() == before
 
 
+def test_a_folder_without_objects_does_not_hide_an_example(folder: Path, vplacer: Runner) -> None:
+    (folder / "floating").mkdir()
+    (folder / "floating" / "notes.txt").write_text("mine")
+    done = vplacer("collect --from floating -o site.json.gz")
+    assert done.code == 0, done.err
+
+
 def test_a_folder_that_is_none(folder: Path, vplacer: Runner) -> None:
     (folder / "photos").mkdir()
     done = vplacer("collect --from photos -o site.json.gz")

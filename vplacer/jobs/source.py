@@ -16,7 +16,7 @@ from vplacer.errors import InternalError, InventoryIncomplete
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Gap, Inventory
 from vplacer.jobs.file_kind import FileKind
-from vplacer.jobs.fixtures import FixtureKind, file_or_fixture
+from vplacer.jobs.fixtures import FixtureKind, file_or_fixture, list_fixtures
 from vplacer.jobs.lab import LabAccount, lab_server
 from vplacer.jobs.output_file import check_output, check_temporary_folder
 from vplacer.jobs.overlays import find_overlays, folder_beside, overlay_files, save_overlays
@@ -163,9 +163,16 @@ def _read(options: SourceOptions, world: World, also: Also | None) -> Reading:
 
 
 def _file_or_folder(text: str) -> Path:
-    """Return what ``--from`` names: a folder of ``govc object.save``, a file, or an example."""
+    """Return what ``--from`` names: a folder of ``govc object.save``, a file, or an example.
+
+    A folder that merely has the name of an example, and no saved objects in it, does not hide that.
+    """
+    from vplacer.vsphere.saved_files import is_saved_folder
+
     path = Path(os.path.expanduser(text))
-    return path if path.is_dir() else file_or_fixture("sites", text)
+    if path.is_dir() and (is_saved_folder(path) or text not in list_fixtures("sites")):
+        return path
+    return file_or_fixture("sites", text)
 
 
 def _read_files(path: Path) -> tuple[Path, ...]:
