@@ -133,6 +133,23 @@ def test_numbers_in_another_order_are_refused_with_both_maps(
     assert nodes(folder) == [None, None, None, None]
 
 
+def test_collect_stores_what_was_imported_beside_what_vcenter_said(
+    matrix: str, folder: Path, vplacer: Runner
+) -> None:
+    (folder / "esx01.txt").write_text(as_printed(matrix))
+    assert (
+        vplacer("topology import esx01.txt --host esx01 --from site.json --order pci --overlays ov").code == 0
+    )
+    assert vplacer("collect --from site.json --overlays ov -o again.json").code == 0
+    assert (folder / "again.overlays" / "esx01.json").read_bytes() == (
+        folder / "ov" / "esx01.json"
+    ).read_bytes()
+    assert (folder / "again.json").read_bytes() == (folder / "site.json").read_bytes(), "never mixed"
+    shown = vplacer("topology show esx01 --from again.json --format matrix").out
+    assert shown == vplacer("topology show esx01 --from site.json --overlays ov --format matrix").out
+    assert "NV4" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -13,6 +13,7 @@ from tests.topology.hosts import make_host
 from tests.topology.smi_hosts import host_of
 from vplacer.errors import FileFormatError, UsageError
 from vplacer.inventory.host import Host
+from vplacer.inventory.overlay_file import load_overlays, save_overlays
 from vplacer.inventory.pci import PciAddress
 from vplacer.report.topology_matrix import render_matrix
 from vplacer.topology.build import build_host_topology
@@ -70,14 +71,15 @@ def impossible(matrix: SmiMatrix, a: str, b: str) -> bool:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_sample_renders_to_its_own_words(test_data: Path, name: str) -> None:
+def test_sample_renders_to_its_own_words(test_data: Path, tmp_path: Path, name: str) -> None:
     matrix = read(test_data, name)
     host, addresses = host_of(matrix)
     gpus = [addresses[row.label] for row in matrix.gpu_rows]
     result = overlay_from_matrix(matrix, host, created=CREATED, gpu_addresses=gpus)
     odd = [(a, b) for a, b in combinations(matrix.labels, 2) if impossible(matrix, a, b)]
     assert len(result.contradictions) == len(odd), result.contradictions
-    topology = build_host_topology(host, [result.overlay])
+    save_overlays(tmp_path, (result.overlay,))
+    topology = build_host_topology(host, load_overlays(tmp_path))
     assert topology.mismatches == ()
     for a, b in combinations(matrix.labels, 2):
         if (a, b) not in odd:

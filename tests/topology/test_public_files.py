@@ -106,6 +106,19 @@ def test_the_passthrough_table_is_refused_by_name(test_data: Path) -> None:
     assert case["unreadable"] in str(caught.value)
 
 
+def test_bases_of_esxcli(test_data: Path) -> None:
+    """Addresses are hexadecimal; parent and dependent devices decimal, the latter another function."""
+    facts = facts_of(
+        {"file": "esxcli/vmnic4-af00-dependent-other-function.txt", "format": "esxcli"}, test_data
+    )
+    (fact,) = facts.devices
+    assert [str(a) for a in (fact.address, fact.parent, fact.dependent)] == [
+        "0000:af:00.0",
+        "0000:ae:00.0",
+        "0000:af:00.2",
+    ]
+
+
 def test_switches_of_azure_are_made_up_and_left_out(test_data: Path) -> None:
     facts = facts_of({"file": "topo-files/ndv4-topo.xml", "format": "nccl"}, test_data)
     assert {fact.parent for fact in facts.devices} == {None}

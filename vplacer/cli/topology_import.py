@@ -82,7 +82,7 @@ command = Command(
             ["--host"],
             metavar="HOST",
             required=True,
-            help="Where it was printed: the host's name, that up to the first dot, or the managed object id.",
+            help="The host it is of: its name, that up to the first dot, or the managed object id.",
         ),
         click.Option(
             ["--format"],

@@ -120,7 +120,6 @@ def _device(record: Record, path: str) -> DeviceFact:
         sub_vendor = sub_device = None
     if vendor is not None and device is not None:
         ids = PciIds(vendor, device, sub_vendor, sub_device)
-    parent = values.get("parentdevice", "").strip().lower()
     class_id = _number(record, "deviceclass", path)
     return DeviceFact(
         label=str(address),
@@ -129,9 +128,15 @@ def _device(record: Record, path: str) -> DeviceFact:
         ids=ids,
         class_id=class_id,
         node=_node(record, path),
-        parent=None if parent in _NO_DEVICE else _address(parent, record, path),
+        parent=_other(record, "parentdevice", path),
+        dependent=_other(record, "dependentdevice", path),
         needed=class_id is not None and class_id >> 8 in (0x03, 0x12),
     )
+
+
+def _other(record: Record, name: str, path: str) -> PciAddress | None:
+    text = record.values.get(name, "").strip().lower()
+    return None if text in _NO_DEVICE else _address(text, record, path)
 
 
 def _address(text: str, record: Record, path: str) -> PciAddress:

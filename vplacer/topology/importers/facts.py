@@ -16,7 +16,8 @@ class DeviceFact:
 
     ``label``: what the file calls it ("GPU0"), or its address; ``line``: 1-based, where it stands.
     ``ids``, ``class_id`` (16 bits) and ``node`` None = the file does not say. ``parent``: a bridge above
-    it, not always the nearest. ``needed``: a file that names it is not of a host that lacks it.
+    it, not always the nearest; ``dependent``: what must leave the hypervisor with it. ``needed``: a file that
+    names it is not of a host that lacks it.
     """
 
     label: str
@@ -26,6 +27,7 @@ class DeviceFact:
     class_id: int | None = None
     node: int | None = None
     parent: PciAddress | None = None
+    dependent: PciAddress | None = None
     needed: bool = False
 
 

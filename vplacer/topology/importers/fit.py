@@ -56,6 +56,7 @@ def overlay_from_facts(
     present = _present(facts, host, notes)
     nodes = {} if links_only else _nodes(present, host, contradictions, notes)
     contradictions += _parent_contradictions(present, host)
+    contradictions += _dependent_contradictions(present)
     links = tuple(link for link in facts.links if link.a in present and link.b in present)
     ends = {end for link in links for end in (link.a, link.b)}
     virtual = virtual_functions(host)
@@ -210,6 +211,16 @@ def _parent_contradictions(
         if parent not in chain.bridges:
             above = f"below {chain.bridges[0]}" if chain.bridges else "on a root bus"
             found.append(f"{_named(fact)} is below {parent} in the file, and {above} in vCenter")
+    return found
+
+
+def _dependent_contradictions(present: Mapping[PciAddress, tuple[DeviceFact, PciDevice]]) -> list[str]:
+    """Name devices that the file binds to another one than HostPciPassthruInfo.dependentDevice does."""
+    found = []
+    for _, (fact, device) in sorted(present.items()):
+        told = None if device.passthrough is None else device.passthrough.dependent
+        if fact.dependent is not None and told is not None and fact.dependent != told:
+            found.append(f"{_named(fact)} depends on {fact.dependent} in the file, and on {told} in vCenter")
     return found
 
 

@@ -70,8 +70,8 @@ def number_gpus(matrix: SmiMatrix, host: Host, options: ReadOptions) -> Numberin
     raise UsageError(
         "a matrix does not tell the PCI address of GPU0, GPU1, ...",
         hint=f"on the same machine run: {COMMAND} > gpus.csv, and add --query-gpu gpus.csv; or give --gpu "
-        "ADDRESS for each GPU in their order, or --order pci to trust that they are numbered by PCI address "
-        f"(CUDA_DEVICE_ORDER does not change nvidia-smi's order); {_TAKEN_IN}",
+        "ADDRESS for each GPU in their order, or --order pci to trust that they are numbered by PCI address; "
+        f"{_TAKEN_IN}",
     )
 
 
