@@ -53,6 +53,7 @@ def test_shown(site: Path, vplacer: Runner) -> None:
         ("New card", None, 0),
         ("New card", None, 1),
     ]
+    assert [gpu["precisions"] for gpu in gpus] == [None, None]
     pair = next(pair for pair in document["relations"] if {pair["a"], pair["b"]} == {"GPU0", "GPU1"})
     assert pair["nvlinks"] is None, "not 0: nobody said that it has none"
     assert {offer["offered"] for offer in document["cpu_precisions"]} == {None}

@@ -14,7 +14,7 @@ from tests.inventory.data import cases
 from vplacer.errors import CatalogueError
 from vplacer.inventory.catalogue import KINDS, catalogue_entries, read_catalogue
 from vplacer.inventory.gpu_facts import PRECISIONS, GpuModel
-from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_models, gpu_supports
+from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_models
 from vplacer.inventory.nic_models import NicModel, nic_by_ids, nic_by_name, nic_models, read_nic
 from vplacer.inventory.pci import PciIds
 from vplacer.topology.boards import boards
@@ -65,11 +65,11 @@ def test_published_figures(case: dict[str, Any]) -> None:
     )
     for word, figure in case.get("plain", {}).items():
         assert plain[word] == figure
-        assert model.supports(word)
+        assert word in (model.types or ())
     for word, figure in case.get("tensor", {}).items():
         shown = f"{dense[word]:g}" + (f"/{sparse[word]:g}" if word in sparse else "")
         assert shown == str(figure)
-    assert [word for word in case["lacks"] if model.supports(word)] == []
+    assert [word for word in case["lacks"] if word in (model.types or ())] == []
 
 
 def test_every_entry_is_read() -> None:
@@ -169,17 +169,12 @@ def test_one_name_in_two_files(tmp_path: Path) -> None:
 def test_an_unknown_card_tells_nothing() -> None:
     ids = PciIds(0x10DE, 0xFFF0)
     assert gpu_by_ids(ids) is None
-    assert [gpu_supports(ids, word) for word in PRECISIONS] == [None] * len(PRECISIONS)
-    known = gpu_by_name("A100-80")
-    assert known is not None
-    assert gpu_supports(known.ids, "BF16") is True
-    assert gpu_supports(known.ids, "FP8") is False
 
 
 def test_types_that_are_not_published_are_unknown() -> None:
     model = gpu_by_name("FLEX-170")
     assert model is not None
-    assert model.supports("INT8") is None
+    assert model.types is None, "not (): nobody said that it has none"
 
 
 def test_nvlink_of_a_card_without_facts_is_unknown() -> None:

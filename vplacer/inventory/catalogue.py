@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from vplacer.errors import CatalogueError
 from vplacer.inventory.catalogue_entry import Entry
 
-KINDS: Final = ("gpu", "board", "nic", "cpu_feature", "cpu")
+KINDS: Final = ("gpu", "nvswitch", "board", "nic", "cpu_feature", "cpu")
 """The arrays of tables that a file may hold."""
 
 

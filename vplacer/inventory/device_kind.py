@@ -10,6 +10,7 @@ from typing import Final
 
 from vplacer.inventory.gpu_models import AMD, INTEL, NVIDIA, gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice
+from vplacer.inventory.nvswitch_models import is_nvswitch
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vf_ids import is_known_vf
 
@@ -20,9 +21,6 @@ _CLASS_ACCELERATOR: Final = 0x1200
 _BASE_STORAGE: Final = 0x01
 _BASE_NETWORK: Final = 0x02
 _BASE_BRIDGE: Final = 0x06
-
-# pci.ids: GV100 NVSwitch revisions, A100 NVSwitch, H100 NVSwitch.
-NVSWITCH_IDS: Final = frozenset({0x1AC0, 0x1AC1, 0x1AC2, 0x1AF1, 0x22A3})
 
 
 class DeviceKind(StrEnum):
@@ -56,7 +54,7 @@ def _class_kind(device: PciDevice) -> DeviceKind:
     base = device.class_id >> 8
     if device.class_id in (_CLASS_VGA, _CLASS_3D, _CLASS_OTHER_DISPLAY, _CLASS_ACCELERATOR):
         return DeviceKind.GPU if _is_gpu(device) else DeviceKind.OTHER
-    if device.ids.vendor == NVIDIA and device.ids.device in NVSWITCH_IDS:
+    if is_nvswitch(device.ids.vendor, device.ids.device):
         return DeviceKind.NVSWITCH
     if base == _BASE_BRIDGE:
         return DeviceKind.BRIDGE

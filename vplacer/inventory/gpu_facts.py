@@ -128,7 +128,3 @@ class GpuModel:
         """The NVLinks between two bridged cards; None where it takes no bridge or several kinds differ."""
         lanes = {bridge.lanes for bridge in self.nvlink.bridges} if self.nvlink is not None else set()
         return lanes.pop() if len(lanes) == 1 else None
-
-    def supports(self, precision: str) -> bool | None:
-        """Whether it computes in a precision; None where its types are not known."""
-        return None if self.types is None else precision in self.types

@@ -80,12 +80,6 @@ def gpu_candidates(name: str) -> tuple[str, ...]:
     return tuple(model.name for model in gpu_models() if key and key in _key(model.name))
 
 
-def gpu_supports(ids: PciIds, precision: str) -> bool | None:
-    """Whether a GPU computes in a precision of `gpu_facts.PRECISIONS`; None where nothing tells."""
-    model = gpu_by_ids(ids)
-    return None if model is None else model.supports(precision)
-
-
 def read_gpu(entry: Entry) -> GpuModel:
     """Read one entry.
 

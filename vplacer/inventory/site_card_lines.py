@@ -8,14 +8,10 @@ from typing import Any, Final
 from vplacer.inventory.gpu_facts import GpuModel
 from vplacer.inventory.gpu_models import gpu_by_name, gpu_candidates
 from vplacer.inventory.nic_models import NicModel, nic_by_name, nic_models
+from vplacer.inventory.nvswitch_models import nvswitch_models
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.yaml_marks import Document, Pointer
 
-_NVSWITCHES: Final = {
-    "V100": (PciIds(0x10DE, 0x1AC2), "GV100 [NVSwitch]"),
-    "A100": (PciIds(0x10DE, 0x1AF1), "GA100 [A100 NVSwitch]"),
-    "H100": (PciIds(0x10DE, 0x22A3), "GH100 [H100 NVSwitch]"),
-}
 _KINDS: Final = ("gpu", "nic", "nvswitch", "storage", "pci")
 
 
@@ -145,12 +141,11 @@ def _identity(document: Document, place: Pointer, line: dict[str, Any], kind: st
         nic = find_nic(document, (*place, "nic"), str(line["nic"]))
         return _Identity(nic.ids, nic.class_id, nic.vendor_name, nic.device_name, nic=nic)
     if kind == "nvswitch":
-        model = _NVSWITCHES.get(str(line["nvswitch"]).upper())
+        known = {item.name: item for item in nvswitch_models()}
+        model = known.get(str(line["nvswitch"]).upper())
         if model is None:
-            raise document.error(
-                (*place, "nvswitch"), f"no such NVSwitch: {', '.join(_NVSWITCHES)} are known"
-            )
-        return _Identity(model[0], 0x0680, "NVIDIA Corporation", model[1])
+            raise document.error((*place, "nvswitch"), f"no such NVSwitch: {', '.join(known)} are known")
+        return _Identity(model.ids[0], 0x0680, "NVIDIA Corporation", model.device_name)
     if kind == "storage":
         if line["storage"] != "nvme":
             raise document.error((*place, "storage"), "no such storage controller: nvme is known")

@@ -97,6 +97,7 @@ def _device(line: DeviceLine) -> dict[str, Any]:
         "kind": str(place.kind),
         "name": line.name,
         "model": place.model,
+        "precisions": None if line.precisions is None else list(line.precisions),
         "node": place.node,
         "package": place.package,
         "cpu_nodes": list(place.cpu_nodes),

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from vplacer.inventory.cluster import Cluster
 from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice, Pnic
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import DynamicBacking, Vm
@@ -47,6 +48,7 @@ class DeviceLine:
     """One device. ``name``: GPU model or vmnic, else vCenter's device name.
 
     ``state``: active | enabled (reboot pending) | capable | none | unknown, of DirectPath I/O.
+    ``precisions``: what a GPU computes in, None = not known, or no GPU.
     ``links``: GPUs joined by NVLink; ``open_links``: GPUs of which it is not known.
     """
 
@@ -59,6 +61,7 @@ class DeviceLine:
     links: tuple[LinkLine, ...]
     open_links: tuple[str, ...]
     holders: tuple[HolderLine, ...]
+    precisions: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,7 @@ def _device_line(
         for address in (place.address, *place.functions)
         for holder in holders.get(address, ())
     ]
+    model = gpu_by_ids(device.ids) if place.kind is DeviceKind.GPU else None
     return DeviceLine(
         label=labels[place.address],
         place=place,
@@ -213,6 +217,7 @@ def _device_line(
         links=tuple(links),
         open_links=tuple(open_links),
         holders=tuple(dict.fromkeys(held)),
+        precisions=None if model is None else model.types,
     )
 
 
