@@ -1,4 +1,4 @@
-"""A damaged folder of `govc object.save` is read, with gaps and notes, or refused by an error naming a file."""
+"""A damaged folder of `govc object.save` is read, with gaps, or refused by an error that names a file."""
 
 from __future__ import annotations
 
