@@ -6,10 +6,13 @@ user's input (`RequestError`), never with another exception.
 
 from __future__ import annotations
 
+import copy
+import gzip
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from tests.fuzz.test_matrix_columns import matrices
 from tests.plan.cases import case_named
 from tests.topology.fact_hosts import host_of_facts
 from vplacer.cli.config_file import read_config
-from vplacer.errors import RequestError
+from vplacer.errors import LimitReached, RequestError, VSphereError
 from vplacer.inventory.canonical import canonical_json, sha256_of
 from vplacer.inventory.codec import CodecError
 from vplacer.inventory.overlay import Overlay
@@ -32,6 +35,8 @@ from vplacer.inventory.site_load import load_site, load_site_text
 from vplacer.inventory.snapshot import _fingerprints, parse_snapshot, snapshot_bytes
 from vplacer.inventory.yaml_marks import decode_text
 from vplacer.jobs.lab_state import load_state, save_state
+from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.world import World
 from vplacer.plan.plan_file import parse_plan, plan_bytes
 from vplacer.request.load import parse_request
 from vplacer.topology.importers import esxcli, hwloc, nccl
@@ -247,9 +252,7 @@ def test_lab_state(tmp_path: Path) -> None:
 
 
 def test_cassette(tmp_path: Path) -> None:
-    """The file of a recorded session, up to the first call; what a server may answer is tested elsewhere."""
-    import gzip
-
+    """The file of a recorded session, up to the first call."""
     raw = gzip.decompress((FIXTURES / "cassettes" / "floating.json.gz").read_bytes())
     document = json.loads(raw)
     document["interactions"] = document["interactions"][:4]
@@ -263,6 +266,29 @@ def test_cassette(tmp_path: Path) -> None:
 
     strategy = st.one_of(sealed([whole], lambda value: value), damaged_bytes([gzip.compress(whole)]))
     fuzz(strategy, never_fails(read), 40, share=0.3)
+
+
+def test_recorded_answers(tmp_path: Path) -> None:
+    """A recorded session in which an answer of the vCenter is damaged, read to its end."""
+    document = json.loads(gzip.decompress((FIXTURES / "cassettes" / "floating.json.gz").read_bytes()))
+    world = World(environ={}, clock=lambda: datetime.now(UTC), seconds=lambda: 0.0, warn=lambda _: None)
+    file = tmp_path / "cassette.json"
+    options = SourceOptions(cassette=str(file), allow_incomplete=True)
+    whole = [entry["response"]["body"]["string"] for entry in document["interactions"]]
+
+    def check(change: tuple[int, str]) -> None:
+        index, text = change
+        changed = copy.deepcopy(document)
+        changed["interactions"][index]["response"]["body"]["string"] = text
+        file.write_text(json.dumps(changed), encoding="utf-8")
+        # Here the server is to blame, not the user; a defect of vplacer would be an InternalError.
+        with suppress(RequestError, VSphereError, LimitReached):
+            read_source(options, world)
+
+    one = st.integers(0, len(whole) - 1).flatmap(
+        lambda index: st.tuples(st.just(index), damaged_text([whole[index]]))
+    )
+    fuzz(one, check, 8, share=0.5)
 
 
 def test_saved_folder(tmp_path: Path) -> None:
