@@ -291,30 +291,6 @@ def test_recorded_answers(tmp_path: Path) -> None:
     fuzz(one, check, 8, share=0.5)
 
 
-def test_saved_folder(tmp_path: Path) -> None:
-    """A folder of govc object.save of which one file is damaged."""
-    from tests.vsphere.test_saved_folder import WORLD
-    from vplacer.jobs.lab_export import export_site
-    from vplacer.vsphere.collector import CollectOptions
-    from vplacer.vsphere.saved_reader import collect_folder
-
-    folder = tmp_path / "saved"
-    export_site("floating", folder, WORLD)
-    files = sorted(folder.rglob("*.xml"))
-    whole = {file: file.read_text(encoding="utf-8") for file in files}
-
-    def read(change: tuple[Path, str]) -> None:
-        file, text = change
-        file.write_text(text, encoding="utf-8", newline="")
-        try:
-            collect_folder(folder, CollectOptions())
-        finally:
-            file.write_text(whole[file], encoding="utf-8", newline="")
-
-    one = st.sampled_from(files).flatmap(lambda f: st.tuples(st.just(f), damaged_text([whole[f]])))
-    fuzz(one, never_fails(read), 20, share=0.5)
-
-
 def test_config(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
 
