@@ -65,4 +65,5 @@ def test_a_folder_that_is_none(folder: Path, vplacer: Runner) -> None:
     done = vplacer("collect --from photos -o site.json.gz")
     assert done.code == 3
     assert "photos: holds no saved objects" in done.err
+    assert vplacer("collect --from / -o site.json.gz").code == 3
     assert "govc object.save -d" in done.err

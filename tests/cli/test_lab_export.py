@@ -63,6 +63,17 @@ def test_an_export_is_replaced_with_force_only_and_whole(folder: Path, vplacer: 
     assert [path.name for path in folder.iterdir()] == ["out"]
 
 
+def test_into_the_working_folder(folder: Path, vplacer: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "here").mkdir()
+    monkeypatch.chdir(folder / "here")
+    assert vplacer("lab export a30pairs --format vcsim -o .").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["here", "here.overlays"]
+    done = vplacer("topology show esx01 --from . --allow-incomplete")
+    assert done.code == 0, done.err
+    assert vplacer("lab export a30pairs --format vcsim -o . --force").code == 0
+    assert {path.stat().st_mode & 0o077 for path in Path(".").glob("*.xml")} == {0}
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "site.xml", "folder", ".git"])
 def test_a_folder_with_anything_else_is_left_alone(folder: Path, vplacer: Runner, name: str) -> None:
     vplacer(_COMMAND)

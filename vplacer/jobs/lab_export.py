@@ -41,7 +41,7 @@ def export_site(text: str, output: Path, world: World, *, force: bool = False) -
 
     Args:
         text: a file, or the name of an example.
-        output: the folder; made where it does not exist. It is whole or not there.
+        output: the folder; made where it does not exist. Nothing is put there before all is written.
         world: the outside.
         force: an earlier inventory of this kind in the folder may be replaced.
 
@@ -77,9 +77,9 @@ def _check_folder(output: Path, *, force: bool) -> None:
     """Find out that the folder must not be written, before anything is."""
     try:
         present = sorted(output.iterdir()) if output.exists() or output.is_symlink() else []
+        strange = [path.name for path in present if not _is_ours(path)]
     except OSError as error:
         raise output_error(output, error) from None
-    strange = [path.name for path in present if not _is_ours(path)]
     if strange:
         raise OutputError(
             "holds something else than an exported inventory",
@@ -104,6 +104,20 @@ def _is_ours(path: Path) -> bool:
     return path.is_file() and bool(_OBJECT_FILE.match(path.name))
 
 
+def _put(made: Path, target: Path) -> None:
+    """Put a folder into its place. One that is there stays the same folder: it may be the working one."""
+    if not target.exists():
+        made.replace(target)
+        return
+    for old in target.iterdir():
+        if old.is_dir():
+            shutil.rmtree(old)
+        else:
+            old.unlink()
+    for new in sorted(made.iterdir()):
+        new.replace(target / new.name)
+
+
 def _write(output: Path, files: Iterable[SimulatorFile]) -> int:
     """Write into a folder beside the one asked for, which then takes its place."""
     target = output.resolve()
@@ -114,11 +128,10 @@ def _write(output: Path, files: Iterable[SimulatorFile]) -> int:
         for file in files:
             path = made / PurePosixPath(file.name)
             path.parent.mkdir(exist_ok=True)
+            path.touch(mode=0o600)
             path.write_text(file.text, encoding="utf-8")
             number += 1
-        if target.exists():
-            shutil.rmtree(target)
-        made.replace(target)
+        _put(made, target)
         return number
     except OSError as error:
         raise output_error(output, error) from None

@@ -36,7 +36,9 @@ def folder_beside(file: Path) -> Path:
     for suffix in _SUFFIXES:
         if file.name.endswith(suffix) and file.name != suffix:
             return file.with_name(file.name.removesuffix(suffix) + ".overlays")
-    return file.with_name(file.name + ".overlays")
+    # A folder may be given as "." or "..", or be the root.
+    file = file.resolve() if file.name in ("", "..") else file
+    return file.parent / f"{file.name}.overlays"
 
 
 def find_overlays(
