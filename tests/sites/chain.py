@@ -91,24 +91,28 @@ class ChainedSite:
         return described(self.read, self.topologies, name)
 
     def resolved(self, host: str, value: Any) -> Any:
-        """Replace ``gpu0``, ``nic1`` in what a case states by the addresses: in their order, as on screen."""
-        topology = self.topologies[self.host(host).moid]
-        names = {
-            f"{prefix}{number}": str(device.address)
-            for prefix, devices in (("gpu", topology.gpus), ("nic", topology.nics))
-            for number, device in enumerate(devices)
-        }
+        """Replace the names of cards by their addresses; see `resolved_cards`."""
+        return resolved_cards(self.topologies[self.host(host).moid], value)
 
-        def put(item: Any) -> Any:
-            if isinstance(item, str):
-                return _CARD.sub(lambda match: names[match[0]], item)
-            if isinstance(item, list):
-                return [put(part) for part in item]
-            if isinstance(item, dict):
-                return {put(key): put(part) for key, part in item.items()}
-            return item
 
-        return put(value)
+def resolved_cards(topology: HostTopology, value: Any) -> Any:
+    """Replace ``gpu0``, ``nic1`` in what a case states by the addresses: in their order, as on screen."""
+    names = {
+        f"{prefix}{number}": str(device.address)
+        for prefix, devices in (("gpu", topology.gpus), ("nic", topology.nics))
+        for number, device in enumerate(devices)
+    }
+
+    def put(item: Any) -> Any:
+        if isinstance(item, str):
+            return _CARD.sub(lambda match: names.get(match[0], match[0]), item)
+        if isinstance(item, list):
+            return [put(part) for part in item]
+        if isinstance(item, dict):
+            return {put(key): put(part) for key, part in item.items()}
+        return item
+
+    return put(value)
 
 
 def described(inventory: Inventory, topologies: dict[str, HostTopology], name: str) -> HostDescription:

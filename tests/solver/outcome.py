@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from vplacer.constraints.state import Placement, Problem
+from vplacer.inventory.host import DeviceBinding
 from vplacer.inventory.overlay import Overlay
+from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
 from vplacer.jobs.plan import PlanOptions, make_plan, make_problem
 from vplacer.jobs.source import Reading, SourceOptions
@@ -27,6 +29,7 @@ from vplacer.report.plan_text import plan_text
 from vplacer.request.load import parse_request
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import DemandReasons, Solution, SolveOptions
+from vplacer.topology.build import build_topologies
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 _MOID = re.compile(r"\b(vm|host|domain-c|resgroup|datastore|network|datacenter)-\d+\b|\bnew:\S")
@@ -96,6 +99,19 @@ def decide(inventory: Inventory, overlays: tuple[Overlay, ...], case: dict[str, 
     solution = solve(problem, SolveOptions())
     plan = make_plan(problem, solution, request, reading, NOW, None)
     return Outcome(problem, solution, plan)
+
+
+def claimed(site: Site, claims: dict[str, dict[str, str]]) -> Inventory:
+    """Return the inventory with what hosts say of claims that no VM's run explains."""
+    vms = {vm.name: vm.moid for vm in site.inventory.vms}
+    topologies = build_topologies(site.inventory, site.overlays)
+    hosts = []
+    for host in site.inventory.hosts:
+        gpus = {f"gpu{number}": gpu.address for number, gpu in enumerate(topologies[host.moid].gpus)}
+        told = claims.get(host.name, {})
+        more = tuple(DeviceBinding("claim", vms[vm], gpus[card]) for card, vm in told.items())
+        hosts.append(replace(host, bindings=(*host.bindings, *more)))
+    return replace(site.inventory, hosts=tuple(hosts))
 
 
 def check_expected(found: Outcome, expect: dict[str, Any]) -> None:

@@ -14,20 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.conftest import REPO
-from tests.solver.outcome import Outcome, check_expected, decide
-from vplacer.inventory.host import DeviceBinding
-from vplacer.inventory.site import Site
+from tests.solver.outcome import Outcome, check_expected, claimed, decide
 from vplacer.inventory.site_load import load_site_text
-from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.yaml_marks import parse_document
 from vplacer.solver import solve as solve_module
-from vplacer.topology.build import build_topologies
 
 CASES = REPO / "tests" / "cases" / "solver"
 _KEYS = {"title", "source", "site", "claims", "request", "options", "expect", "xfail"}
@@ -63,20 +58,7 @@ def _each_case(known_wrong: bool = True) -> Iterator[Any]:
 
 def _run(case: dict[str, Any]) -> Outcome:
     site = load_site_text(json.dumps({"format_version": 1, **case["site"]}), "site.yaml")
-    return decide(_claimed(site, case.get("claims", {})), site.overlays, case)
-
-
-def _claimed(site: Site, claims: dict[str, dict[str, str]]) -> Inventory:
-    """Return the inventory with what hosts say of claims that no VM's run explains."""
-    vms = {vm.name: vm.moid for vm in site.inventory.vms}
-    topologies = build_topologies(site.inventory, site.overlays)
-    hosts = []
-    for host in site.inventory.hosts:
-        gpus = {f"gpu{number}": gpu.address for number, gpu in enumerate(topologies[host.moid].gpus)}
-        told = claims.get(host.name, {})
-        more = tuple(DeviceBinding("claim", vms[vm], gpus[card]) for card, vm in told.items())
-        hosts.append(replace(host, bindings=(*host.bindings, *more)))
-    return replace(site.inventory, hosts=tuple(hosts))
+    return decide(claimed(site, case.get("claims", {})), site.overlays, case)
 
 
 @pytest.mark.parametrize("case", list(_each_case()))

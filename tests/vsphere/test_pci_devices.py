@@ -2,96 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import pytest
 import yaml
-from pyVmomi import vmodl
 
-from tests.vsphere.servers import ENVELOPE
-from vplacer.inventory.device_kind import device_kind
-from vplacer.inventory.host import Host
-from vplacer.inventory.pci import signed16
-from vplacer.plan.wanted_devices import static_backing
-from vplacer.vsphere.parse import parse_answer
-from vplacer.vsphere.raw import Data, MoRef, Notes, RawObject
-from vplacer.vsphere.read_host import read_host
-from vplacer.vsphere.read_offers import HostOffers
+from tests.vsphere.pci_host import backing_of, facts_of, read_case
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases" / "pci-devices.yaml").read_text())
 
 
-def _element(name: str, fields: dict[str, Any]) -> str:
-    inner = "".join(f"<{key}>{escape(str(value))}</{key}>" for key, value in fields.items())
-    return f"<{name}>{inner}</{name}>"
-
-
-def _property(path: str, kind: str, inner: str) -> str:
-    return f'<propSet><name>{path}</name><val xsi:type="{kind}">{inner}</val></propSet>'
-
-
-def _numa(nodes: list[list[str]]) -> str:
-    texts = []
-    for number, devices in enumerate(nodes):
-        listed = "".join(f"<pciId>{address}</pciId>" for address in devices)
-        texts.append(
-            f"<numaNode><typeId>{number}</typeId><cpuID>{number}</cpuID><memoryRangeBegin>0</memoryRangeBegin>"
-            f"<memoryRangeLength>0</memoryRangeLength>{listed}</numaNode>"
-        )
-    return f"<type>NUMA</type><numNodes>{len(nodes)}</numNodes>{''.join(texts)}"
-
-
-def _read(case: dict[str, Any]) -> Host:
-    """Read a host as it is read in an answer to RetrievePropertiesEx."""
-    device = _element("HostPciDevice", {"vendorName": "", "deviceName": "", **case["sent"]})
-    props = _property("hardware.pciDevice", "ArrayOfHostPciDevice", device)
-    if "nodes" in case:
-        props += _property("hardware.numaInfo", "HostNumaInfo", _numa(case["nodes"]))
-    objects = f'<objects><obj type="HostSystem">host-1</obj>{props}</objects>'
-    body = ENVELOPE.format(
-        f'<RetrievePropertiesExResponse xmlns="urn:vim25"><returnval>{objects}</returnval>'
-        "</RetrievePropertiesExResponse>"
-    )
-    notes = Notes()
-    page = parse_answer(body.encode(), vmodl.query.PropertyCollector.RetrieveResult, notes)
-    (content,) = page.items("objects")
-    fields = {prop.text("name"): prop.get("val") for prop in content.items("propSet")}
-    raw = RawObject(MoRef("HostSystem", "host-1"), Data("HostSystem", ("HostSystem",), fields))
-    host = read_host(raw, datacenter=None, cluster=None, offers=HostOffers(), limits=(), tags=(), notes=notes)
-    # The rest of the host is left out on purpose; nothing of the device may be.
-    assert not [note for note in notes.sorted() if "PCI" in note or "number" in note or "field" in note]
-    return host
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_device(case: dict[str, Any]) -> None:
-    host = _read(case)
-    (device,) = host.pci_devices
-    found = {
-        "address": str(device.address),
-        "ids": str(device.ids),
-        "sub": [device.ids.sub_vendor, device.ids.sub_device],
-        "class": device.class_id,
-        "kind": device_kind(device).value,
-        "parent": None if device.parent_bridge is None else str(device.parent_bridge),
-        "slot": device.physical_slot,
-        "slot_description": device.slot_description,
-        "node": host.node_of(device.address),
-    }
+    found = facts_of(read_case(case))
     assert {key: found[key] for key in case["read"]} == case["read"]
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "static" in case], ids=lambda case: case["name"])
 def test_static_backing(case: dict[str, Any]) -> None:
-    host = _read(case)
-    (device,) = host.pci_devices
-    backing = static_backing(host, replace(device, system_id="sys-1"))
-    assert {
-        "id": str(backing.address),
-        "device_id": backing.device_id,
-        "vendor_id": signed16(backing.vendor_id),
-    } == case["static"]
-    assert backing.system_id == "sys-1"
+    assert backing_of(read_case(case)) == case["static"]
