@@ -640,3 +640,48 @@ def test_ids_do_not_depend_on_the_folder(tmp_path: Path) -> None:
     first = load_inventory_file(tmp_path / "x.yaml")
     assert load_inventory_file(tmp_path / "a" / "x.yaml") == first
     assert first.name == "x"
+
+
+def test_links_among_several_gpus_are_every_two_of_them() -> None:
+    text = """\
+format_version: 1
+host_kinds:
+  mesh:
+    cpu: {packages: 1, cores: 16}
+    memory_gib: 64
+    devices: [{gpu: V100-SXM-32, count: 4, node: 0}]
+    nvlinks: [{among: [gpu0, gpu1, gpu3], lanes: 2}]
+  all:
+    cpu: {packages: 1, cores: 16}
+    memory_gib: 64
+    devices: [{gpu: V100-SXM-32, count: 4, node: 0}]
+    nvlinks: [{among: all, lanes: 1}]
+clusters: [{name: c, hosts: [{kind: mesh}, {kind: all}]}]
+"""
+    some, every = load_site_text(text).overlays
+    assert [link.lanes for link in some.links] == [2, 0, 2, 0, 2, 0]
+    assert [link.lanes for link in every.links] == [1] * 6
+
+
+def test_a_vm_that_is_off_may_name_a_card_that_is_no_longer_there() -> None:
+    text = """\
+format_version: 1
+host_kinds: {k: {cpu: {packages: 1, cores: 16}, memory_gib: 64, devices: [{gpu: A30, node: 0}]}}
+clusters: [{name: c, hosts: [{kind: k}]}]
+vms:
+  - name: stale
+    power: off
+    cpus: 2
+    memory_gib: 4
+    devices: [{static: "0000:65:00.0", ids: "10de:20b5"}, {static: gpu0, ids: "10de:20b5"}, {static: gpu0, device_id: "8375"}]
+"""
+    inventory = load_site_text(text).inventory
+    (host,) = inventory.hosts
+    (vm,) = inventory.vms
+    told = [device.backing for device in vm.devices if isinstance(device.backing, StaticBacking)]
+    assert [(str(b.address), b.device_id, str(b.ids)) for b in told] == [
+        ("0000:65:00.0", "20b5", "10de:20b5"),
+        ("0000:04:00.0", "20b5", "10de:20b5"),
+        ("0000:04:00.0", "8375", "10de:8375"),
+    ]
+    assert {b.system_id for b in told} == {host.pci_devices[-1].system_id}
