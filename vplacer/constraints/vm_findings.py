@@ -169,7 +169,7 @@ def _one_node_shown(vm: Vm, host: Host, shown: GuestNodes, devices: set[int]) ->
     """A guest that sees one node while the VM is on several: it cannot keep its work near a device."""
     if shown.count > 1:
         return
-    nodes = set(vm.node_affinity)
+    nodes = set(vm.node_affinity) & {node.id for node in host.numa_nodes}
     largest = max((node.core_count for node in host.numa_nodes), default=0)
     if len(nodes) > 1:
         span = f"it is bound to pNUMA {_listed(nodes)}"
