@@ -8,7 +8,8 @@ A file is one group. A case has a ``name``, its public ``source``, and ``steps``
 - ``esxcli``: a listing (``text``, or a public ``file``), to devices, or ``says`` of the error;
 - ``matrix``: output of ``nvidia-smi topo -m`` (a public ``file``) of a host like it, to words and nodes;
 - ``dump``: the public HostSystem, to counts by kind;
-- ``topology``: a site, and what its hosts are (`tests.topology.observed`, ``findings`` by kind);
+- ``topology``: a site, ``overlays`` made of it once, and what its hosts are (`tests.topology.observed`,
+  ``findings`` on settings by kind and VM);
 - ``plan``: a site, ``claims`` of hosts, a request and its outcome (`tests.solver.outcome`);
 - ``mmio``: memory sizes of cards, to the size of the region; ``cores_per_socket``: vCPUs and the limit.
 
@@ -18,7 +19,6 @@ A file is one group. A case has a ``name``, its public ``source``, and ``steps``
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
@@ -28,15 +28,17 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPO
-from tests.sites.chain import described, resolved_cards
+from tests.sites.chain import check_findings, resolved_cards
 from tests.solver.outcome import check_expected, claimed, decide
 from tests.topology.observed import check_topology
 from tests.topology.smi_hosts import host_of
 from tests.vsphere.pci_host import backing_of, facts_of, read_case, read_numa
+from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.vnuma_shape import legal_cores_per_socket
 from vplacer.errors import VplacerError
 from vplacer.inventory.device_kind import device_kind
 from vplacer.inventory.host import PciDevice
+from vplacer.inventory.overlay import Overlay, OverlayDevice
 from vplacer.inventory.pci import PciAddress, PciIds, known_index, unsigned16
 from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
@@ -279,22 +281,25 @@ def _site(spec: dict[str, Any], kinds: dict[str, Any]) -> Site:
     return load_site_text(json.dumps(document), "site.yaml")
 
 
+def _overlay(spec: dict[str, Any]) -> Overlay:
+    """Return an overlay made for devices: their ids by address, and the node they were on."""
+    devices = tuple(
+        OverlayDevice(PciAddress.parse(at), PciIds(*(int(part, 16) for part in ids.split(":"))), spec["node"])
+        for at, ids in spec["devices"].items()
+    )
+    return Overlay(spec["host"], None, None, "2025-01-01T00:00:00Z", "nvidia-smi topo -m", devices, ())
+
+
 def _topology(step: dict[str, Any], kinds: dict[str, Any], data: _Data) -> None:
     site = _site(step["topology"], kinds)
-    topologies = build_topologies(site.inventory, site.overlays)
+    overlays = (*site.overlays, *(_overlay(spec) for spec in step.get("overlays", ())))
+    topologies = build_topologies(site.inventory, overlays)
     for host in site.inventory.hosts:
         expect = dict(resolved_cards(topologies[host.moid], step["expect"].get(host.name, {})))
         wanted = expect.pop("findings", None)
         if wanted is not None:
-            names = {vm.moid: vm.name for vm in site.inventory.vms}
-            shown = described(site.inventory, topologies, host.name).findings
-            have = {(item.finding.kind, names.get(item.finding.vm or "", "")): item.finding for item in shown}
-            told = [(kind, vm) for kind, vms in wanted.items() for vm in vms]
-            assert sorted(have) == sorted(told), [item.finding.text for item in shown]
-            for kind, vms in wanted.items():
-                for vm, says in vms.items():
-                    finding = have[kind, vm]
-                    assert re.search(says, f"{finding.text} [{finding.certainty}]"), finding
+            vms = site.inventory.vms_by_host.get(host.moid, ())
+            check_findings(settings_findings(host, topologies[host.moid], vms), site.inventory, wanted)
         if expect:
             check_topology(topologies[host.moid], expect)
 

@@ -673,7 +673,10 @@ vms:
     power: off
     cpus: 2
     memory_gib: 4
-    devices: [{static: "0000:65:00.0", ids: "10de:20b5"}, {static: gpu0, ids: "10de:20b5"}, {static: gpu0, device_id: "8375"}]
+    devices:
+      - {static: "0000:65:00.0", ids: "10de:20b5"}
+      - {static: gpu0, ids: "10de:20b5"}
+      - {static: gpu0, device_id: "8375"}
 """
     inventory = load_site_text(text).inventory
     (host,) = inventory.hosts

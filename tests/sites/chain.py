@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from vplacer.inventory.cluster import ResourcePool
+from vplacer.inventory.finding import Finding
 from vplacer.inventory.host import Host, PciDevice
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
@@ -127,3 +129,18 @@ def chained(path: Path) -> ChainedSite:
     with LabServer(site) as server:
         read = collected(server)
     return ChainedSite(site, read, build_topologies(read, site.overlays))
+
+
+def check_findings(found: Iterable[Finding], inventory: Inventory, wanted: dict[str, dict[str, str]]) -> None:
+    """Assert that there are these findings and no others.
+
+    ``wanted``: kind to VM to a pattern of the sentence and its certainty in brackets; "" = about no VM.
+    """
+    names = {vm.moid: vm.name for vm in inventory.vms}
+    have = {(finding.kind, names.get(finding.vm or "", "")): finding for finding in found}
+    told = sorted((kind, vm) for kind, vms in wanted.items() for vm in vms)
+    assert sorted(have) == told, [finding.text for finding in have.values()]
+    for kind, vms in wanted.items():
+        for vm, says in vms.items():
+            finding = have[kind, vm]
+            assert re.search(says, f"{finding.text} [{finding.certainty}]"), finding
