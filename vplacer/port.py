@@ -16,9 +16,9 @@ from enum import StrEnum
 from typing import Protocol
 
 from vplacer.inventory.cluster import VmHostRule, VmVmRule
+from vplacer.inventory.measured import MeasuredHome
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vcenter import Inventory
-from vplacer.inventory.vm import MeasuredHome
 from vplacer.plan.changes import (
     Clone,
     Delete,

@@ -14,6 +14,7 @@ from tests.conftest import REPO
 from tests.inventory.data import ids
 from vplacer.errors import FileFormatError, NewerFormatError, OutputError, UnknownObjectError
 from vplacer.inventory.host import Host
+from vplacer.inventory.measured import MeasuredHome, NodeMemory, Spread
 from vplacer.inventory.overlay import Overlay, OverlayDevice, OverlayHome, OverlayLink
 from vplacer.inventory.overlay_file import (
     belongs_to,
@@ -28,8 +29,19 @@ from vplacer.inventory.overlay_file import (
 from vplacer.inventory.overlay_schema import OVERLAY_SCHEMA
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site
-from vplacer.inventory.vm import MeasuredHome
 
+HOME = MeasuredHome(
+    nodes=(0, 1),
+    at="2025-03-01T10:00:00Z",
+    locality_percent=Spread(90, 80, 95),
+    local_mib=Spread(2, 1, 3),
+    remote_mib=None,
+    migrations=7,
+    migrations_seen=0,
+    earlier_nodes=(2,),
+    samples=3,
+    nodes_told="0x3",
+)
 SITE = load_site(REPO / "fixtures" / "sites" / "a30pairs.yaml")
 HOST = SITE.inventory.hosts[0]
 OVERLAY = SITE.overlays[0]
@@ -49,7 +61,9 @@ def overlay(**more: Any) -> Overlay:
             OverlayDevice(B, ids("10de:20b7"), None),
         ),
         links=(OverlayLink(A, B, 4),),
-        homes=(OverlayHome("5021-aa", MeasuredHome((0, 1), None, 3, "2025-03-01T10:00:00Z")),),
+        node_memory=(NodeMemory(0, 1024, Spread(7, 5, 9)), NodeMemory(1, None, None)),
+        notes=("b was not measured: it has no row",),
+        homes=(OverlayHome("5021-aa", HOME),),
     )
     return replace(base, **more)
 
@@ -68,6 +82,26 @@ def test_overlays_survive_a_folder(tmp_path: Path) -> None:
         "esx02.example.org.json",
     ]
     assert load_overlays(tmp_path) == (overlay(), overlay(host="esx02.example.org", host_uuid=None))
+
+
+def test_a_home_with_plain_numbers_is_read_as_one_sample(tmp_path: Path) -> None:
+    home = {
+        "vm_uuid": "u",
+        "nodes": [1],
+        "locality_percent": 97,
+        "migrations": None,
+        "at": "2025-03-01T10:00:00Z",
+    }
+    source = {"source": "esxtop", "created": "2025-03-01T10:00:00Z", "homes": [home]}
+    (tmp_path / "a.json").write_text(json.dumps({"format_version": 1, "host": "a", "sources": [source]}))
+    (read,) = load_overlay_file(tmp_path / "a.json")
+    (found,) = read.homes
+    assert (found.home.nodes, found.home.locality_percent, found.home.samples) == (
+        (1,),
+        Spread(97, 97, 97),
+        1,
+    )
+    assert (found.home.local_mib, read.node_memory) == (None, ())
 
 
 def test_a_source_replaces_itself_and_leaves_others(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.moids import moid_order
 from vplacer.inventory.overlay_file import belongs_to, check_overlay
 from vplacer.inventory.pci import PciAddress
-from vplacer.inventory.site import Site
+from vplacer.inventory.site import EsxtopSeed, Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.site_schema import SITE_SCHEMA
 from vplacer.inventory.vcenter import Inventory
@@ -593,7 +593,7 @@ vms:
 
 
 def test_vm_fields_arrive() -> None:
-    vm = site(
+    loaded = site(
         """
 hosts: [{kind: k}]
 vms:
@@ -605,7 +605,7 @@ vms:
     memory_limit_gib: 12
     vnuma_cores_per_node: 4
     node_affinity: [1, 0]
-    measured_home: {nodes: [1], locality_percent: 97}
+    measured_home: {nodes: [1], locality_percent: [99, 90], migrations: 3}
     extra_config: {numa.vcpu.preferHT: true, x: 5}
     tags: ["b:2", "a:1"]
     snapshots: 2
@@ -613,13 +613,13 @@ vms:
     pending_question: true
     devices: [{network: VM Network, numa_node: -1}, {network: VM Network, numa_node: 0}, {unknown: Foo}]
 """
-    ).inventory.vms[0]
+    )
+    vm = loaded.inventory.vms[0]
     assert (vm.memory_reservation_mib, vm.memory_limit_mib, vm.memory_locked_to_max) == (4608, 12288, False)
     assert (vm.cores_per_socket, vm.cores_per_socket_auto) == (4, False)
     assert (vm.vnuma.cores_per_node, vm.vnuma.auto) == (4, False)
     assert vm.extra_config == (("numa.nodeAffinity", "0,1"), ("numa.vcpu.preferHT", "TRUE"), ("x", "5"))
-    assert vm.measured_home is not None
-    assert (vm.measured_home.nodes, vm.measured_home.at) == ((1,), "2025-01-01T00:00:00Z")
+    assert loaded.extras.esxtop == ((vm.moid, EsxtopSeed((1,), 90, 99, 3)),)
     assert (vm.tags, vm.snapshot_count, vm.linked_clone) == (("a:1", "b:2"), 2, True)
     assert vm.ownership.pending_question
     assert [item.numa_node for item in vm.devices] == [-1, 0, None], "unset, none and node 0 are three things"

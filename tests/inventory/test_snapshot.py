@@ -240,11 +240,13 @@ def test_an_older_format_is_migrated_after_its_hashes_were_checked(monkeypatch: 
         parse_snapshot(edited(lambda d: d["inventory"].update(notes=["x"]), rehash=False), "x.json")
 
 
-def test_format_1_knew_no_cpu_features() -> None:
+def test_format_1_knew_no_cpu_features_and_held_measured_homes() -> None:
     def older(document: dict[str, Any]) -> None:
         document["format_version"] = 1
         for host in document["inventory"]["hosts"]:
             del host["cpu_features"], host["cpu_features_visible"]
+        for vm in document["inventory"]["vms"]:
+            vm["measured_home"] = {"nodes": [0], "locality_percent": 99, "migrations": 0, "at": "x"}
 
     hosts = tuple(
         replace(host, cpu_features=None, cpu_features_visible=None) for host in site("floating").hosts

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import missing
 from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
-from vplacer.inventory.pci import unsigned8, unsigned16
+from vplacer.inventory.pci import PciAddress, unsigned8, unsigned16
 from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import DynamicBacking, NetworkBacking, SriovBacking, StaticBacking, VgpuBacking, Vm
+from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
 
 pytestmark = pytest.mark.live
@@ -320,3 +322,26 @@ def test_passthrough_candidates_of_a_host(govc: Govc) -> None:
         if d.system_id
     }
     assert rows == expected
+
+
+def test_esxcli_lists_the_devices_of_a_host(govc: Govc) -> None:
+    """``host.esxcli`` asks for the command's description first, as PowerCLI does."""
+    known = subprocess.run(
+        [govc.program, "host.esxcli", "-h"], capture_output=True, text=True, timeout=60, check=False
+    )
+    if "Invoke esxcli" not in known.stdout + known.stderr:
+        missing("this govc has no host.esxcli: build it anew, see CONTRIBUTING.md")
+    state = seed_state(govc.site)
+    host = connected(govc.inventory)[0]
+    listed = govc.json(
+        "host.esxcli", "-host", f"*/{host.name}", "hardware", "pci", "list", datacenter=host.datacenter
+    )
+    rows = {row["Address"][0]: {name: value[0] for name, value in row.items()} for row in listed["values"]}
+    assert set(rows) == {str(device.address) for device in host.pci_devices}
+    for device in host.pci_devices:
+        row = rows[str(device.address)]
+        node = state.esxcli_node(host, device.address)
+        assert int(row["NUMANode"]) == (0xFFFFFFFF if node is None else node)
+        assert (int(row["VendorID"], 16), int(row["DeviceID"], 16)) == (device.ids.vendor, device.ids.device)
+        if device.parent_bridge is not None:
+            assert PciAddress.parse(row["ParentDevice"]) == device.parent_bridge

@@ -15,9 +15,7 @@ from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.snapshot import save_snapshot
 from vplacer.inventory.vcenter import Gap
 from vplacer.inventory.vm import NetworkBacking
-from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
-from vplacer.vsphere.collector import CollectOptions
 
 REPO = Path(__file__).resolve().parents[2]
 ODD = REPO / "tests/cases/lab/odd-site.yaml"
@@ -114,21 +112,6 @@ def test_segments_slots_and_empty_node_lists_are_read() -> None:
     assert (silent.package_count, [node.package for node in silent.numa_nodes]) == (2, [None])
     (card,) = [card for card in silent.pci_devices if device_kind(card) in kinds]
     assert silent.node_of(card.address) is None
-
-
-def test_measured_homes_are_where_the_model_has_the_vms() -> None:
-    site = load_inventory_file(ODD)
-    state = seed_state(site)
-    with LabServer(site) as server:
-        read = collected(server, CollectOptions(measure_homes=True))
-    for vm in site.inventory.vms:
-        home, measured = state.home(vm), read.vm_by_moid[vm.moid].measured_home
-        if home is None:
-            assert measured is None
-        else:
-            assert measured is not None
-            assert (measured.nodes, measured.locality_percent) == (home.nodes, home.locality_percent)
-            assert (measured.migrations, measured.at) == (home.migrations, site.inventory.taken_at)
 
 
 def test_account_without_rights_sees_the_inventory_as_incomplete() -> None:

@@ -72,7 +72,7 @@ def _vm(vm: Vm) -> Vm:
     if own.managed_by == "com.vmware.vim.eam":
         own = replace(own, managed_by=None, is_agent=True)
     devices = tuple(sorted(vm.devices, key=lambda d: d.key))
-    return replace(vm, devices=devices, ownership=own, measured_home=None)
+    return replace(vm, devices=devices, ownership=own)
 
 
 @dataclass(frozen=True)

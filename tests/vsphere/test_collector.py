@@ -8,7 +8,6 @@ import pytest
 from pyVmomi import vim
 
 from tests.vsphere.raw_data import FakeVCenter, fault, obj
-from tests.vsphere.test_esxtop import COUNTERS
 from vplacer.errors import PermissionMissing, SessionLost, VSphereFault
 from vplacer.inventory.cluster import HaAdmission, VmHostRule, VmVmRule
 from vplacer.inventory.host import HardwareLimits
@@ -137,7 +136,6 @@ def collected(reader: FakeVCenter, **options: Any) -> Inventory:
         reader,
         about=ABOUT,
         taken_at=NOW,
-        service_manager=MoRef("ServiceManager", "sm"),
         options=CollectOptions(**given),
         tags={"vm-1": ("vplacer:ignore",), "host-1": ("fabric:a",), "domain-c1": ("x:y",)},
     ).collect()
@@ -484,41 +482,6 @@ def test_vm_without_configuration(connection: str, power: str, is_gap: bool) -> 
     assert not inventory.vms[0].readable
     if not is_gap:
         assert f"name-vm-1: the VM is {connection}; it was left out of account" in inventory.notes
-
-
-def row(name: str, group: str, mask: int, nodes: int = 2) -> str:
-    return f"|SchedGroup|1|vm.{group}|1|1|{name}|1|{mask}|3|0|0|0|9|98|{nodes}|{group}|\n"
-
-
-def test_measured_homes() -> None:
-    machines = [vm("vm-1"), vm("vm-2"), vm("vm-3"), vm("vm-4", name="name-vm-3")]
-    machines.append(vm("vm-5", **{"runtime.powerState": "poweredOff"}))
-    reader = vcenter(*machines)
-    service = Data("", (), {"serviceName": "Esxtop", "service": MoRef("SimpleCommand", "top")})
-    stats = row("name-vm-1", "1", 2) + row("name-vm-2", "2", 3) + row("name-vm-3", "3", 1)
-    stats += row("name-vm-3", "4", 1) + row("name-vm-5", "5", 1)
-    texts = {"CounterInfo": COUNTERS, "FetchStats": stats, "FreeStats": ""}
-    reader.answers[("QueryServiceList", "")] = lambda arguments: (
-        [service] if arguments["location"] == ["vmware.host.esx-host-1"] else []
-    )
-    reader.answers[("ExecuteSimpleCommand", "")] = lambda arguments: texts[arguments["arguments"][0]]
-    inventory = collected(reader, measure_homes=True)
-    homes = {machine.moid: machine.measured_home for machine in inventory.vms}
-    assert homes["vm-1"] is not None
-    assert (homes["vm-1"].nodes, homes["vm-1"].locality_percent, homes["vm-1"].at) == ((1,), 98, NOW)
-    assert homes["vm-1"].migrations == 3
-    assert homes["vm-2"] is not None
-    assert homes["vm-2"].nodes == (0, 1)
-    # Two of one name on the host; one that is off.
-    assert [homes[moid] for moid in ("vm-3", "vm-4", "vm-5")] == [None, None, None]
-    assert "NUMA homes of some hosts were not measured: the host offers no esxtop service" in inventory.notes
-    assert inventory.complete
-
-
-def test_nothing_is_measured_unasked() -> None:
-    reader = vcenter(vm())
-    collected(reader)
-    assert not any(method == "QueryServiceList" for method, _ in reader.calls)
 
 
 def test_many_at_a_time_gives_the_same() -> None:

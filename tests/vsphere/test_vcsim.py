@@ -17,7 +17,10 @@ from vplacer.errors import ApiTooOld, CertificateRejected, LoginFailed, SessionL
 from vplacer.vsphere.cassettes import recording, replaying
 from vplacer.vsphere.collector import CollectOptions, collect
 from vplacer.vsphere.credentials import Credentials
+from vplacer.vsphere.esxcli import read_pci_list
+from vplacer.vsphere.measure import MeasureOptions, measure_homes
 from vplacer.vsphere.raw import MoRef
+from vplacer.vsphere.reflect_methods import EXECUTE, RETRIEVE_EXECUTER
 from vplacer.vsphere.retrieve import SessionReader
 from vplacer.vsphere.secret import Secret
 from vplacer.vsphere.session import ConnectOptions, Session
@@ -80,6 +83,25 @@ def test_unknown_path_is_named(vcsim: ConnectOptions) -> None:
         answer = SessionReader(session).retrieve("HostSystem", ["name", "config.fromTheFuture"])
     assert answer.unknown_paths == ("config.fromTheFuture",)
     assert len(answer.objects) == 4
+
+
+def test_esxcli_is_asked_as_vcsim_knows_it(vcsim: ConnectOptions) -> None:
+    """vcsim runs some of esxcli's commands, and answers others with a fault: both must be read."""
+    with Session.connect(vcsim, CREDENTIALS) as session:
+        reader = SessionReader(session)
+        host = reader.retrieve("HostSystem", ["name"]).objects[0].ref
+        told = read_pci_list(reader, host)
+        executer = reader.call(host, RETRIEVE_EXECUTER)
+        command = {"moid": "ha-cli-handler-network-vm", "method": "vim.EsxCLI.network.vm.list"}
+        answer = reader.call(executer, EXECUTE, {**command, "version": "urn:vim25/5.0"})
+        inventory = collect(session)
+        homes = measure_homes(reader, session.service("serviceManager"), inventory, str, MeasureOptions())
+    assert told.not_told == 'the host answered "The object or item referred to could not be found."'
+    text = answer.text("response")
+    assert "<Name>DC0_H0_VM0</Name>" in text
+    assert "<NumPorts>1</NumPorts>" in text
+    assert homes.overlays == ()
+    assert len(homes.findings) == len(inventory.hosts)
 
 
 def test_loopback_certificate_is_verified(vcsim: ConnectOptions) -> None:

@@ -44,9 +44,19 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         summary=values["summary"],
         seconds=result.solve_seconds,
     )
+    if values["format"] == "text" and not values["summary"] and (values["measured"] or common.verbose):
+        text += _homes(result)
     emit(common, text)
     _remarks(result, common, values)
     return exit_code(result.plan, detailed=values["detailed_exitcode"])
+
+
+def _homes(result: PlanResult) -> str:
+    if not result.homes:
+        return ""
+    from vplacer.report.measured_text import homes_text
+
+    return "\n" + homes_text(result.homes)
 
 
 def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> PlanOptions:

@@ -11,6 +11,7 @@ import click
 from vplacer.cli.common import Common, GroupedOption, rank
 from vplacer.cli.examples_type import FileOrExample
 from vplacer.errors import UsageError
+from vplacer.jobs.hosts_asked import INTERVAL_S, SAMPLES, Asking
 from vplacer.jobs.source import SourceOptions
 
 SOURCES = {"vcenter": "--vcenter", "from": "--from", "lab": "--lab", "replay": "--replay"}
@@ -31,7 +32,7 @@ _HEADING = "Source of the inventory: one of --vcenter, --from, --lab, --replay"
 
 def source_params() -> list[click.Parameter]:
     """Return the source options, new for each command."""
-    return [*_which_source(), *_vcenter_login(), *_how_it_is_read()]
+    return [*_which_source(), *_vcenter_login(), *_how_it_is_read(), *_asked_of_hosts()]
 
 
 def _which_source() -> list[click.Parameter]:
@@ -107,12 +108,6 @@ def _how_it_is_read() -> list[click.Parameter]:
             help="Go on although part of the inventory could not be read.",
         ),
         _option(
-            "--measure-homes",
-            is_flag=True,
-            help="Ask the hosts (esxtop) on which NUMA nodes running VMs are now, for display. Needs the "
-            "privilege Global.ServiceManagers.",
-        ),
-        _option(
             "--record",
             metavar="FILE",
             type=_PATH,
@@ -123,6 +118,39 @@ def _how_it_is_read() -> list[click.Parameter]:
             "--force",
             is_flag=True,
             help="Replace output files of any kind too; never one that is read.",
+        ),
+    ]
+
+
+def _asked_of_hosts() -> list[click.Parameter]:
+    return [
+        _option(
+            "--measured",
+            is_flag=True,
+            help="Measure on which NUMA nodes running VMs are now and how local their memory is (the hosts' "
+            "esxtop service; privilege Global.ServiceManagers). For display: no decision uses it.",
+        ),
+        _option(
+            "--samples",
+            metavar="N",
+            type=click.IntRange(1, 100),
+            default=SAMPLES,
+            show_default=True,
+            help="Samples that --measured takes.",
+        ),
+        _option(
+            "--interval",
+            metavar="SECONDS",
+            type=click.FloatRange(min=INTERVAL_S, max=3600),
+            default=INTERVAL_S,
+            show_default=True,
+            help="Time between two samples; esxtop's own shortest is 2 s.",
+        ),
+        _option(
+            "--esxcli",
+            is_flag=True,
+            help="Where vCenter does not tell on which NUMA node a GPU or NIC sits, ask the host's esxcli "
+            "(hardware pci list) through the vCenter, without SSH.",
         ),
     ]
 
@@ -149,6 +177,7 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
             f"--record records a session with a vCenter; {SOURCES[chosen]} opens none",
             hint="use it with --vcenter or --lab",
         )
+    asking = _asking(ctx, values, chosen)
     return SourceOptions(
         vcenter=values["vcenter"] if chosen == "vcenter" else None,
         file=values["from"] if chosen == "from" else None,
@@ -163,8 +192,32 @@ def source_of(ctx: click.Context, common: Common, values: Mapping[str, Any]) -> 
         overlays=values["overlays"],
         allow_incomplete=values["allow_incomplete"],
         record=values["record"],
-        measure_homes=values["measure_homes"],
+        asking=asking,
         force=values["force"],
+    )
+
+
+def _asking(ctx: click.Context, values: Mapping[str, Any], chosen: str) -> Asking:
+    """Return what the hosts are asked.
+
+    Raises:
+        UsageError: the source has no hosts to ask, or an option has nothing to act on.
+    """
+    for name in ("measured", "esxcli"):
+        if values[name] and chosen == "from":
+            raise UsageError(
+                f"--{name} asks the hosts themselves; a file has none to ask",
+                hint="use it with --vcenter, --lab or --replay. What was told earlier and saved beside the "
+                "file (NAME.overlays) is used without it",
+            )
+    for name in ("samples", "interval"):
+        if not values["measured"] and rank(ctx, name) == 3:
+            raise UsageError(f"--{name} goes with --measured only")
+    return Asking(
+        measured=values["measured"],
+        samples=values["samples"],
+        interval_s=values["interval"],
+        esxcli=values["esxcli"],
     )
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 # As in `vplacer.topology.importers.registry`, which is imported only when it is used.
 FORMATS = ("auto", "nvidia-smi", "nccl", "hwloc", "esxcli")
-_NOT_HERE = {"overlays", "measure_homes"}
+_NOTHING_ASKED = {"measured": False, "samples": 1, "interval": 0.0, "esxcli": False}
+_NOT_HERE = {"overlays", *_NOTHING_ASKED}
 
 
 @click.pass_context
@@ -27,7 +28,7 @@ def _run(ctx: click.Context, /, file: str, host: str, **values: Any) -> None:
     common = common_of(ctx)
     folder = values.pop("overlays")
     options = ImportOptions(
-        source=source_of(ctx, common, {**values, "overlays": None, "measure_homes": False}),
+        source=source_of(ctx, common, {**values, **_NOTHING_ASKED, "overlays": None}),
         file=file,
         host=host,
         format=values["format"],

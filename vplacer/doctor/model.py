@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from vplacer.doctor.observed import CallTime, Licences, Observed, Untold
+from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Inventory
 
 
@@ -37,10 +38,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the checks look at. ``inventory`` Untold = it could not be read at all."""
+    """What the checks look at. ``inventory`` Untold = it could not be read at all.
+
+    ``overlays``: those in use, among them what hosts were asked in this run.
+    """
 
     inventory: Inventory | Untold
     observed: Observed | Untold
+    overlays: tuple[Overlay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

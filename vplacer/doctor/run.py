@@ -35,7 +35,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("D24", "bindings and instance ids", ("A-16", "A-18"), of_inventory(holders.bindings)),
     Check("D25", "who holds a card: sources agree", ("A-17", "A-18"), of_inventory(holders.agreement)),
     Check("D26", "esxtop service", ("A-28",), of_observed(lambda o: o.esxtop, measure.service)),
-    Check("D27", "measured homes", ("A-30",), of_inventory(measure.homes)),
+    Check("D27", "measured homes", ("A-30",), measure.homes),
     Check("D28", "CPU features and EVC", ("A-44",), of_observed(lambda o: o.hosts, offers.cpu_features)),
     Check("D29", "licences", ("A-31",), of_observed(lambda o: o.licences, licences.editions)),
     Check("D30", "virtual functions", ("A-08",), of_inventory(locality.functions)),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vplacer.inventory.measured import MeasuredHome, NodeMemory
 from vplacer.inventory.pci import PciAddress, PciIds
-from vplacer.inventory.vm import MeasuredHome
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,7 +32,7 @@ class OverlayLink:
 
 @dataclass(frozen=True, slots=True)
 class OverlayHome:
-    """Where a VM was measured."""
+    """Where a VM was measured. ``vm_uuid`` is its instance uuid."""
 
     vm_uuid: str
     home: MeasuredHome
@@ -43,8 +43,9 @@ class Overlay:
     """All that one source says about one host.
 
     ``host`` is the host's name, ``host_uuid`` its hardware uuid; ``created`` ISO 8601 UTC; ``source`` how
-    it was learnt ("nvidia-smi topo -m", "hwloc", "human: ..."); ``detail``: from which file and how it was
-    read, for people. What the same source tells later replaces it, whatever the detail.
+    it was learnt ("nvidia-smi topo -m", "hwloc", "esxtop", "human: ..."); ``detail``: from which file and how
+    it was read, for people. What the same source tells later replaces it, whatever the detail. ``notes`` are
+    sentences about what the source did not tell, or told in a form that was not used.
     """
 
     host: str
@@ -56,3 +57,5 @@ class Overlay:
     links: tuple[OverlayLink, ...] = ()
     homes: tuple[OverlayHome, ...] = ()
     detail: str | None = None
+    node_memory: tuple[NodeMemory, ...] = ()
+    notes: tuple[str, ...] = ()

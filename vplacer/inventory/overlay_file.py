@@ -19,11 +19,11 @@ from vplacer.inventory.canonical import sha256_of
 from vplacer.inventory.codec import encode
 from vplacer.inventory.files import output_error, write_file
 from vplacer.inventory.host import Host
-from vplacer.inventory.overlay import Overlay, OverlayDevice, OverlayHome, OverlayLink
+from vplacer.inventory.overlay import Overlay, OverlayDevice, OverlayLink
+from vplacer.inventory.overlay_measured import read_homes, read_node_memory, write_measured
 from vplacer.inventory.overlay_schema import FORMAT_VERSION, OVERLAY_SCHEMA
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.schema_check import validate
-from vplacer.inventory.vm import MeasuredHome
 from vplacer.inventory.yaml_marks import Document, Pointer, read_document
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
@@ -221,16 +221,8 @@ def _section(overlay: Overlay) -> dict[str, Any]:
             for item in overlay.devices
         ],
         "links": [{"a": str(item.a), "b": str(item.b), "lanes": item.lanes} for item in overlay.links],
-        "homes": [
-            {
-                "vm_uuid": item.vm_uuid,
-                "nodes": list(item.home.nodes),
-                "locality_percent": item.home.locality_percent,
-                "migrations": item.home.migrations,
-                "at": item.home.at,
-            }
-            for item in overlay.homes
-        ],
+        **write_measured(overlay),
+        "notes": list(overlay.notes),
     }
 
 
@@ -246,15 +238,9 @@ def _read_section(document: Document, section: dict[str, Any], pointer: Pointer)
         source=section["source"],
         devices=devices,
         links=_read_links(document, section, pointer, known),
-        homes=tuple(
-            OverlayHome(
-                item["vm_uuid"],
-                MeasuredHome(
-                    tuple(item["nodes"]), item.get("locality_percent"), item.get("migrations"), item["at"]
-                ),
-            )
-            for item in section.get("homes") or []
-        ),
+        homes=read_homes(section),
+        node_memory=read_node_memory(section),
+        notes=tuple(section.get("notes") or ()),
         detail=section.get("detail"),
     )
 

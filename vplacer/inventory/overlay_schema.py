@@ -61,23 +61,50 @@ _LINK: Final = _mapping(
     "b",
     "lanes",
 )
+_PERCENT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0, "maximum": 100}
+
+
+def _spread(number: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return the schema of a number over several samples."""
+    whole = _mapping("", {"median": number, "low": number, "high": number}, "median", "low", "high")
+    return {"anyOf": [{"type": "null"}, number, whole], "description": text}
+
+
 _HOME: Final = _mapping(
     "Where a VM was measured.",
     {
         "vm_uuid": {**_NAME, "description": "Instance uuid of the VM."},
-        "nodes": {"type": "array", "items": _INDEX, "minItems": 1},
-        "locality_percent": {"type": ["integer", "null"], "minimum": 0, "maximum": 100},
-        "migrations": _INDEX_OR_NULL,
+        "nodes": {**_list(_INDEX), "description": "Home nodes (pNUMA); empty = not told, or not understood."},
         "at": _UTC,
+        "locality_percent": _spread(_PERCENT, "Share of its memory that is on its home nodes."),
+        "local_mib": _spread(_INDEX, "Its memory on its home nodes."),
+        "remote_mib": _spread(_INDEX, "Its memory elsewhere."),
+        "migrations": {**_INDEX_OR_NULL, "description": "Moves between nodes since power-on."},
+        "migrations_seen": {**_INDEX_OR_NULL, "description": "Moves between the first and the last sample."},
+        "earlier_nodes": {**_list(_INDEX), "description": "Home nodes of earlier samples only."},
+        "samples": {"type": "integer", "minimum": 1},
+        "nodes_told": {
+            "type": ["string", "null"],
+            "description": "The host's text for the home nodes, where it is not understood.",
+        },
     },
     "vm_uuid",
     "nodes",
     "at",
 )
+_NODE_MEMORY: Final = _mapping(
+    "Memory of one NUMA node.",
+    {
+        "node": {**_INDEX, "description": "pNUMA node."},
+        "total_mib": _INDEX_OR_NULL,
+        "free_mib": _spread(_INDEX, "What is free."),
+    },
+    "node",
+)
 _SOURCE: Final = _mapping(
     "What one source told, and when.",
     {
-        "source": {**_NAME, "description": "nvidia-smi topo -m, hwloc, or human: who said so."},
+        "source": {**_NAME, "description": "nvidia-smi topo -m, hwloc, esxtop, or human: who said so."},
         "created": _UTC,
         "detail": {
             **_NAME_OR_NULL,
@@ -86,6 +113,8 @@ _SOURCE: Final = _mapping(
         "devices": _list(_DEVICE),
         "links": _list(_LINK),
         "homes": _list(_HOME),
+        "node_memory": _list(_NODE_MEMORY),
+        "notes": {**_list({"type": "string"}), "description": "What the source did not tell, for people."},
     },
     "source",
     "created",

@@ -29,15 +29,34 @@ class GroupSets:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteExtras:
-    """What a simulated vCenter must know and no API tells, so no inventory holds it.
+class EsxtopSeed:
+    """What esxtop tells of a running VM: its share of local memory varies from ``low`` to ``high`` percent.
 
-    ``homes``: VM moid to the pNUMA nodes a running VM is on now.
+    None = esxtop does not tell.
+    """
+
+    nodes: tuple[int, ...]
+    locality_low: int | None = None
+    locality_high: int | None = None
+    migrations: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SiteExtras:
+    """What a simulated vCenter must know and its inventory does not tell.
+
+    ``homes``: VM moid to the pNUMA nodes a running VM is on now. ``esxtop``: VM moid to what esxtop says
+    of it. ``no_esxtop``: hosts that offer no esxtop service. ``esxcli_nodes``: the node that ``esxcli
+    hardware pci list`` tells of a device, None = none, by host and address; where there is no entry, it
+    tells what vCenter does.
     """
 
     held: tuple[HeldDevice, ...] = ()
     group_sets: tuple[GroupSets, ...] = ()
     homes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    esxtop: tuple[tuple[str, EsxtopSeed], ...] = ()
+    no_esxtop: tuple[str, ...] = ()
+    esxcli_nodes: tuple[tuple[str, PciAddress, int | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,13 @@ _CPU_MODEL: Final = {"intel": "Intel(R) Xeon(R) Gold 6448Y", "amd": "AMD EPYC 93
 
 @dataclass(frozen=True)
 class SiteHost:
-    """A host with the kind it came from and the place of its line."""
+    """A host with the kind it came from and the place of its line; ``esxtop``: it has that service."""
 
     host: Host
     kind: HostKind
     pointer: Pointer
     absent: frozenset[PciAddress]
+    esxtop: bool = True
 
     def address_of(self, name: str) -> PciAddress | None:
         """Return the address of a device by its name in the file, or None."""
@@ -151,7 +152,7 @@ class HostMaker:
             tags=tuple(sorted(str(tag) for tag in raw.get("tags", []))),
         )
         host = with_cpu_features(self.document, kind.pointer, host, kind.cpu, place.evc_mode)
-        return SiteHost(_as_seen(host), kind, spot, frozenset(absent))
+        return SiteHost(_as_seen(host), kind, spot, frozenset(absent), bool(raw.get("esxtop", True)))
 
     def _name(self, entry: dict[str, Any], spot: Pointer) -> str:
         pattern = str(entry.get("name", _DEFAULT_NAME))
@@ -329,6 +330,19 @@ def group_sets(item: SiteHost) -> list[GroupSets]:
         )
         for name, sets in sorted(item.kind.group_sets.items())
     ]
+
+
+def esxcli_nodes(item: SiteHost) -> list[tuple[str, PciAddress, int | None]]:
+    """Return the nodes of devices that esxcli tells otherwise than vCenter, by host and address."""
+    found = []
+    for card in item.kind.tree.cards:
+        if card.placed in item.absent:
+            continue
+        told = card.raw.get("esxcli_node", card.node)
+        node = None if told is None or told == "unknown" else int(told)
+        if node != item.host.node_of(card.placed):
+            found.append((item.host.moid, card.placed, node))
+    return found
 
 
 def option_text(value: Any) -> str:

@@ -21,6 +21,7 @@ from vplacer.inventory.site_hosts import (
     Place,
     SiteHost,
     connection_gaps,
+    esxcli_nodes,
     group_sets,
     site_overlay,
 )
@@ -262,6 +263,9 @@ class _SiteBuilder:
             held=tuple(sorted(held, key=lambda h: (moid_order(h.vm), h.device_key))),
             group_sets=tuple(sets for item in self.hosts for sets in group_sets(item)),
             homes=tuple((item.vm.moid, item.home) for item in vms if item.home),
+            esxtop=tuple((item.vm.moid, item.esxtop) for item in vms if item.esxtop is not None),
+            no_esxtop=tuple(item.host.moid for item in self.hosts if not item.esxtop),
+            esxcli_nodes=tuple(entry for item in self.hosts for entry in esxcli_nodes(item)),
         )
 
 

@@ -170,10 +170,9 @@ class _TreeBuilder:
     def _new_top(self, card: Card, name: str) -> _Top:
         segment = self._segment(card)
         bridge = _Bridge() if card.path else None
-        overlay_node = int(card.raw.get("overlay_node", 0))
-        return _Top(
-            name, segment or 0, card.node, card.pointer, card.raw.get("root"), bridge, [], overlay_node
-        )
+        told = (card.raw.get(key) for key in ("overlay_node", "esxcli_node"))
+        real_node = next((int(node) for node in told if node not in (None, "unknown")), 0)
+        return _Top(name, segment or 0, card.node, card.pointer, card.raw.get("root"), bridge, [], real_node)
 
     def _segment(self, card: Card) -> int | None:
         """Return the segment a card says, in its address or apart; None = it says none."""

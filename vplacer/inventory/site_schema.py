@@ -88,6 +88,8 @@ _POOL: Final = mapping(
     text="A resource pool.",
 )
 
+_PERCENT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0, "maximum": 100}
+
 _VM_DEVICE: Final = mapping(
     {
         "static": about(NAME, "Static DirectPath I/O: a device name or address of the host."),
@@ -154,12 +156,14 @@ _VM: Final = mapping(
         "measured_home": mapping(
             {
                 "nodes": {"type": "array", "items": INDEX, "minItems": 1},
-                "locality_percent": {"type": "integer", "minimum": 0, "maximum": 100},
+                "locality_percent": {
+                    "anyOf": [_PERCENT, {"type": "array", "items": _PERCENT, "minItems": 2, "maxItems": 2}],
+                    "description": "Share of local memory; two numbers = it varies between them.",
+                },
                 "migrations": INDEX,
-                "at": UTC,
             },
             "nodes",
-            text="Where esxtop saw it.",
+            text="What the simulated host's esxtop tells of it; only the simulator knows.",
         ),
         "extra_config": about(STRINGS, "Further VMX keys."),
         "datastores": array(NAME, "Default: the first of its host."),

@@ -45,6 +45,9 @@ _DEVICE: Final = mapping(
         "count": about(up_to(256), "So many of them, named in turn. Default 1."),
         "node": NODE,
         "overlay_node": about(INDEX, "The node an overlay knows, where vCenter does not."),
+        "esxcli_node": about(
+            NODE, "The node `esxcli hardware pci list` tells; only the simulator knows. Default: the node."
+        ),
         "switch": about(
             NAME,
             "PCIe switch it sits behind; devices that name the same switch share it. "
@@ -152,6 +155,7 @@ _HOST_FIELDS: Final[dict[str, Any]] = {
     "maintenance": about(BOOL, "In maintenance mode."),
     "quarantine": about(BOOL, "In quarantine mode."),
     "reboot_required": BOOL,
+    "esxtop": about(BOOL, "false = no esxtop service; only the simulator knows. Default true."),
     "memory_gib": about(up_to(1_000_000), "Memory of the whole host, divided evenly over its nodes."),
     "system_memory_mib": about(INDEX, "What the host keeps for itself. Default 4 GiB and 1 %."),
     "datastores": array(NAME, "Datastores it mounts. Default: all."),

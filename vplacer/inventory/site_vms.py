@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from vplacer.inventory.host import ConnectionState
 from vplacer.inventory.limits_table import FIRST_WITH_VNUMA, table_limits
+from vplacer.inventory.site import EsxtopSeed
 from vplacer.inventory.site_cards import CardUse
 from vplacer.inventory.site_clusters import PoolMaker
 from vplacer.inventory.site_hosts import SiteHost, option_text
 from vplacer.inventory.site_names import MoidCounter, fill_number, has_number, matches, stable_uuid
 from vplacer.inventory.site_vm_devices import DeviceMaker, VmDevices
 from vplacer.inventory.vcenter import Gap
-from vplacer.inventory.vm import MeasuredHome, Ownership, Vm, VmPower, VnumaConfig
+from vplacer.inventory.vm import Ownership, Vm, VmPower, VnumaConfig
 from vplacer.inventory.yaml_marks import Document, Pointer
 
 _MAX_VMS: Final = 200_000
@@ -22,13 +23,14 @@ _POWER: Final = {"on": VmPower.ON, "off": VmPower.OFF, "suspended": VmPower.SUSP
 
 @dataclass(frozen=True)
 class SiteVm:
-    """A VM, its own DRS level, where it really runs, and the cards it holds (device key, address)."""
+    """A VM, its own DRS level, where it really runs, the cards it holds (device key, address)."""
 
     vm: Vm
     owner: str
     drs: str | None
     home: tuple[int, ...]
     made: VmDevices
+    esxtop: EsxtopSeed | None = None
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,9 @@ class VmMaker:
             linked_clone=bool(raw.get("linked_clone", False)),
             ownership=_ownership(raw),
             tags=tuple(sorted(str(tag) for tag in raw.get("tags", []))),
-            measured_home=self._measured(raw),
         )
         home = tuple(sorted(set(raw.get("home", raw.get("node_affinity", [])))))
-        return SiteVm(vm, owner, raw.get("drs"), home if power is VmPower.ON else (), made)
+        return SiteVm(vm, owner, raw.get("drs"), home if power is VmPower.ON else (), made, _esxtop(raw))
 
     def _check_nodes(self, nodes: list[int], pointer: Pointer, item: SiteHost) -> None:
         known = {node.id for node in item.host.numa_nodes}
@@ -226,16 +227,16 @@ class VmMaker:
                 )
         return tuple(known[name] for name in names)
 
-    def _measured(self, raw: dict[str, Any]) -> MeasuredHome | None:
-        given = raw.get("measured_home")
-        if given is None:
-            return None
-        return MeasuredHome(
-            tuple(sorted(set(given["nodes"]))),
-            given.get("locality_percent"),
-            given.get("migrations"),
-            str(given.get("at", self.world.taken_at)),
-        )
+
+def _esxtop(raw: dict[str, Any]) -> EsxtopSeed | None:
+    given = raw.get("measured_home")
+    if given is None:
+        return None
+    percent = given.get("locality_percent")
+    bounds = percent if isinstance(percent, list) else [percent, percent]
+    if percent is not None:
+        bounds = sorted(bounds)
+    return EsxtopSeed(tuple(sorted(set(given["nodes"]))), bounds[0], bounds[1], given.get("migrations"))
 
 
 def overhead_mib(cpus: int, memory_mib: int) -> int:

@@ -46,15 +46,17 @@ _OBJECT_LISTS: Final = ("datacenters", "clusters", "hosts", "pools", "datastores
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def _with_cpu_features(document: dict[str, Any]) -> dict[str, Any]:
-    """Format 2 knows the CPU features of hosts; format 1 did not ask for them."""
+def _to_format_2(document: dict[str, Any]) -> dict[str, Any]:
+    """Format 2 knows the CPU features of hosts, and holds nothing that was measured: overlays do."""
     for host in document["inventory"]["hosts"]:
         host.setdefault("cpu_features", None)
         host.setdefault("cpu_features_visible", None)
+    for vm in document["inventory"]["vms"]:
+        vm.pop("measured_home", None)
     return document
 
 
-MIGRATIONS: Final[dict[int, Migration]] = {1: _with_cpu_features}
+MIGRATIONS: Final[dict[int, Migration]] = {1: _to_format_2}
 """Format version to the function that turns its document into one of the next version."""
 
 

@@ -143,16 +143,6 @@ class VnumaConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredHome:
-    """Where esxtop saw the VM: nodes, share of local memory in percent, when (ISO 8601 UTC)."""
-
-    nodes: tuple[int, ...]
-    locality_percent: int | None
-    migrations: int | None
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Ownership:
     """Signs that a VM belongs to somebody else, or is busy; see `reason`."""
 
@@ -211,7 +201,6 @@ class Vm:
     linked_clone: bool | None
     ownership: Ownership
     tags: tuple[str, ...] = ()
-    measured_home: MeasuredHome | None = None
 
     def extra(self, key: str) -> str | None:
         """Return an extraConfig value, or None where the key is absent or blank (blank = deleted)."""

@@ -16,6 +16,7 @@ from vplacer.doctor.run import run_checks
 from vplacer.errors import InternalError, VSphereFault
 from vplacer.inventory.files import write_file
 from vplacer.inventory.moids import moid_order
+from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Inventory
 from vplacer.jobs.file_kind import FileKind
 from vplacer.jobs.output_file import check_output, refuse_one_file_twice
@@ -71,13 +72,15 @@ def _evidence(source: SourceOptions, world: World) -> Evidence:
         observed.append(_observe(session, source, world))
 
     inventory: Inventory | Untold
+    overlays: tuple[Overlay, ...] = ()
     try:
-        inventory = read_source(replace(source, allow_incomplete=True), world, also).inventory
+        reading = read_source(replace(source, allow_incomplete=True), world, also)
+        inventory, overlays = reading.inventory, reading.overlays
     except VSphereFault as error:
         if not observed:
             raise
         inventory = Untold(f"the inventory cannot be read: {foreign(error.why or error.what)}")
-    return Evidence(inventory, observed[0] if observed else _NO_SESSION)
+    return Evidence(inventory, observed[0] if observed else _NO_SESSION, overlays)
 
 
 def _observe(session: Session, source: SourceOptions, world: World) -> Observed:

@@ -78,6 +78,16 @@ def find_overlays(
     return Overlays(items, tuple(origins))
 
 
+def with_newer(found: Overlays, told: tuple[Overlay, ...]) -> Overlays:
+    """Add what hosts told just now; it takes the place of what the same source told of them before."""
+    if not told:
+        return found
+    newer = {(item.host, item.source, item.vcenter_uuid) for item in told}
+    kept = [item for item in found.items if (item.host, item.source, item.vcenter_uuid) not in newer]
+    items = tuple(sorted((*kept, *told), key=lambda item: (item.host, item.created, item.source)))
+    return Overlays(items, (*found.origins, "the hosts themselves"))
+
+
 def save_overlays(folder: Path, overlays: tuple[Overlay, ...]) -> None:
     """Write overlays into a folder, one file a host; files of other hosts stay.
 

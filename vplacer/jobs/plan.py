@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vplacer.plan.model import OverlayRef, Plan
     from vplacer.request.file import RequestFile
     from vplacer.solver.verdict import Solution
+    from vplacer.topology.measured import HostMeasurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,16 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """A plan and what is told of its making; ``saved`` None = it was not to be saved, or must not be."""
+    """A plan and what is told of its making; ``saved`` None = it was not to be saved, or must not be.
+
+    ``homes``: where the VMs of the plan were measured, host by host.
+    """
 
     plan: Plan
     solve_seconds: float
     saved: Path | None
     overlay_origins: tuple[str, ...]
+    homes: tuple[tuple[str, HostMeasurement], ...] = ()
 
 
 def run_plan(options: PlanOptions, world: World) -> PlanResult:
@@ -72,6 +77,7 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
         VplacerError: the request or the inventory cannot be used, see `vplacer.errors`.
     """
     from vplacer.request.load import load_request
+    from vplacer.topology.measured import measured_homes
 
     request_path = file_or_fixture("requests", options.request)
     request = load_request(request_path)
@@ -89,7 +95,8 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
 
         save_plan(plan, options.output)
         saved = options.output
-    return PlanResult(plan, seconds, saved, reading.overlay_origins)
+    homes = measured_homes(reading.inventory, reading.overlays, {vm.vm for vm in plan.vms if vm.vm})
+    return PlanResult(plan, seconds, saved, reading.overlay_origins, homes)
 
 
 def _check_outputs(options: PlanOptions, request: Path) -> None:
@@ -199,12 +206,14 @@ def make_plan(
 
 
 def _overlay_refs(reading: Reading) -> tuple[OverlayRef, ...]:
+    """Return the overlays a decision can use: what was only measured is for display."""
     from vplacer.inventory.overlay_file import overlay_sha256
     from vplacer.plan.model import OverlayRef
 
     return tuple(
         OverlayRef(overlay.host, overlay.source, overlay.created, overlay_sha256(overlay))
         for overlay in reading.overlays
+        if overlay.devices or overlay.links
     )
 
 

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vplacer.errors import InternalError, InventoryIncomplete
+from vplacer.inventory.finding import Finding
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Gap, Inventory
 from vplacer.jobs.file_kind import FileKind
 from vplacer.jobs.fixtures import FixtureKind, file_or_fixture, list_fixtures
+from vplacer.jobs.hosts_asked import Asking, Told, ask_hosts, tell_findings
 from vplacer.jobs.lab import LabAccount, lab_server
 from vplacer.jobs.output_file import check_output, check_temporary_folder
-from vplacer.jobs.overlays import find_overlays, folder_beside, overlay_files, save_overlays
+from vplacer.jobs.overlays import find_overlays, folder_beside, overlay_files, save_overlays, with_newer
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
@@ -39,9 +41,9 @@ class SourceOptions:
     """Where the inventory comes from. Exactly one of ``vcenter``, ``file``, ``lab``, ``cassette`` is set.
 
     ``file``, ``lab`` and ``cassette`` are paths or names of examples; ``file`` may be a folder of ``govc
-    object.save``. ``overlays``: a folder, None = the
-    usual places. ``record``: a file that the session is recorded into. ``measure_homes``: ask the hosts
-    on which NUMA nodes running VMs are now. ``force``: outputs may replace files of any kind.
+    object.save``. ``overlays``: a folder, None = the usual places. ``record``: a file that the session is
+    recorded into. ``asking``: what the hosts themselves are asked. ``force``: outputs may replace files of
+    any kind.
     """
 
     vcenter: str | None = None
@@ -57,18 +59,22 @@ class SourceOptions:
     overlays: Path | None = None
     allow_incomplete: bool = False
     record: Path | None = None
-    measure_homes: bool = False
+    asking: Asking = field(default_factory=Asking)
     force: bool = False
     lab_account: LabAccount = field(default_factory=LabAccount)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read, and the overlays that go with it; ``overlay_origins`` are the places of these."""
+    """What was read, and the overlays that go with it; ``overlay_origins`` are the places of these.
+
+    ``findings``: hosts that were asked and told nothing, and why.
+    """
 
     inventory: Inventory
     overlays: tuple[Overlay, ...]
     overlay_origins: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def read_source(options: SourceOptions, world: World, also: Also | None = None) -> Reading:
@@ -89,6 +95,7 @@ def read_source(options: SourceOptions, world: World, also: Also | None = None) 
         reading = _read(options, world, also)
     finally:
         world.progress.finish()
+    tell_findings(reading.findings, reading.inventory, world)
     if options.record is not None and reading.overlays:
         save_overlays(folder_beside(options.record), reading.overlays)
     if reading.inventory.gaps and not options.allow_incomplete:
@@ -146,10 +153,10 @@ def _read(options: SourceOptions, world: World, also: Also | None) -> Reading:
     if options.file is not None:
         path = _file_or_folder(options.file)
         if path.is_dir():
-            return _with_overlays(options, world, _from_folder(path, options, world), (), path)
+            return _with_overlays(options, world, _from_folder(path, world), (), path)
         site = load_site(path)
         _refuse_old_api(site.inventory, path)
-        return _with_overlays(options, world, site.inventory, site.overlays, path)
+        return _with_overlays(options, world, Told(site.inventory), site.overlays, path)
     if options.lab is not None:
         path = file_or_fixture("sites", options.lab)
         site = load_site(path)
@@ -198,13 +205,14 @@ def _refuse_old_api(inventory: Inventory, path: Path) -> None:
 
 
 def _with_overlays(
-    options: SourceOptions, world: World, inventory: Inventory, own: tuple[Overlay, ...], file: Path | None
+    options: SourceOptions, world: World, told: Told, own: tuple[Overlay, ...], file: Path | None
 ) -> Reading:
-    found = find_overlays(options.overlays, own, file, world.environ, inventory.about.instance_uuid)
-    return Reading(inventory, found.items, found.origins)
+    uuid = told.inventory.about.instance_uuid
+    found = with_newer(find_overlays(options.overlays, own, file, world.environ, uuid), told.overlays)
+    return Reading(told.inventory, found.items, found.origins, told.findings)
 
 
-def _from_vcenter(text: str, options: SourceOptions, world: World, also: Also | None) -> Inventory:
+def _from_vcenter(text: str, options: SourceOptions, world: World, also: Also | None) -> Told:
     from vplacer.vsphere.address import Address, proxy_for
     from vplacer.vsphere.credentials import CredentialOptions, Sources, resolve
     from vplacer.vsphere.session import ConnectOptions
@@ -236,7 +244,7 @@ def _from_vcenter(text: str, options: SourceOptions, world: World, also: Also | 
     return _collect_recorded(connect, credentials, options, world, also)
 
 
-def _from_lab(site: Site, options: SourceOptions, world: World, also: Also | None) -> Inventory:
+def _from_lab(site: Site, options: SourceOptions, world: World, also: Also | None) -> Told:
     from vplacer.vsphere.address import Address
     from vplacer.vsphere.credentials import Credentials
     from vplacer.vsphere.secret import Secret
@@ -249,17 +257,16 @@ def _from_lab(site: Site, options: SourceOptions, world: World, also: Also | Non
         return _collect_recorded(connect, credentials, options, world, also)
 
 
-def _from_folder(path: Path, options: SourceOptions, world: World) -> Inventory:
+def _from_folder(path: Path, world: World) -> Told:
     from vplacer.vsphere.collector import CollectOptions
     from vplacer.vsphere.saved_reader import collect_folder
 
-    wanted = CollectOptions(workers=1, measure_homes=options.measure_homes)
-    inventory = collect_folder(path, wanted, lambda what, *done: _show(world, what, *done))
+    inventory = collect_folder(path, CollectOptions(workers=1), _progress(world))
     _refuse_old_api(inventory, path)
-    return inventory
+    return Told(inventory)
 
 
-def _from_cassette(path: Path, options: SourceOptions, world: World, also: Also | None) -> Inventory:
+def _from_cassette(path: Path, options: SourceOptions, world: World, also: Also | None) -> Told:
     from vplacer.vsphere.cassettes import replaying
     from vplacer.vsphere.session import ConnectOptions
 
@@ -274,7 +281,7 @@ def _collect_recorded(
     options: SourceOptions,
     world: World,
     also: Also | None,
-) -> Inventory:
+) -> Told:
     from vplacer.vsphere.cassettes import recording
 
     tape: AbstractContextManager[None] = (
@@ -294,18 +301,18 @@ def _collect(
     also: Also | None,
     *,
     workers: int,
-) -> Inventory:
+) -> Told:
     from vplacer.vsphere.collector import CollectOptions, collect
     from vplacer.vsphere.session import Session
 
-    wanted = CollectOptions(
-        workers=workers,
-        measure_homes=options.measure_homes,
-    )
+    progress = _progress(world)
     with Session.connect(connect, credentials) as session:
         if also is not None:
             also(session)
-        return collect(session, wanted, lambda what, *done: _show(world, what, *done))
+        inventory = collect(session, CollectOptions(workers=workers), progress)
+        # A simulated or recorded host tells the same, however long the wait.
+        waits = options.vcenter is not None
+        return ask_hosts(session, inventory, options.asking, workers, progress, waits=waits)
 
 
 _WORDS = {
@@ -322,5 +329,5 @@ _WORDS = {
 }
 
 
-def _show(world: World, what: str, done: int, total: int | None) -> None:
-    world.progress.step(f"reading {_WORDS.get(what, what)}", done, total)
+def _progress(world: World) -> Callable[[str, int, int | None], None]:
+    return lambda what, done, total: world.progress.step(f"reading {_WORDS.get(what, what)}", done, total)

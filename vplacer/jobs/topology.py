@@ -41,13 +41,16 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
     from vplacer.topology.build import build_topologies
     from vplacer.topology.describe import describe_host
     from vplacer.topology.graph import host_graph
+    from vplacer.topology.measured import host_measurement
 
     reading = read_source(options, world)
     host = find_host(reading.inventory, name)
     topology = build_topologies(reading.inventory, reading.overlays)[host.moid]
     vms = reading.inventory.vms_by_host.get(host.moid, ())
     cluster = reading.inventory.cluster_by_moid.get(host.cluster or "")
-    return TopologyResult(describe_host(host, topology, vms, cluster), host_graph(host, topology, vms))
+    measured = host_measurement(host, vms, reading.overlays, reading.inventory.taken_at)
+    description = describe_host(host, topology, vms, cluster, measured)
+    return TopologyResult(description, host_graph(host, topology, vms))
 
 
 def hosts_in_file(text: str) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from vplacer.topology.describe import DeviceLine, HostDescription
+from vplacer.topology.measured import HostMeasurement
 
 FORMAT = "vplacer-topology"
 FORMAT_VERSION = 1
@@ -85,6 +87,20 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
         "ownership_groups": [[str(address) for address in group] for group in description.ownership_groups],
         "assumptions": list(description.assumptions),
         "mismatches": list(description.mismatches),
+        "measured": None if description.measured is None else _measured(description.measured),
+    }
+
+
+def _measured(measured: HostMeasurement) -> dict[str, Any]:
+    return {
+        "at": measured.at,
+        "age_seconds": measured.age_s,
+        "nodes": [asdict(node) for node in measured.nodes],
+        "vms": [
+            {"vm": vm.moid, "name": vm.name, "home": None if vm.home is None else asdict(vm.home)}
+            for vm in measured.vms
+        ],
+        "notes": list(measured.notes),
     }
 
 

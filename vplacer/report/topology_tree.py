@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
+from vplacer.report.measured_text import measurement_lines
 from vplacer.topology.cpu_features import CpuOffer
 from vplacer.topology.describe import DeviceLine, HostDescription, ranges
 from vplacer.topology.values import GroupOffer, LocalitySource, NodeTopology
@@ -43,6 +44,7 @@ def render_tree(description: HostDescription) -> str:
         lines.append("NUMA node unknown")
         lines += _devices(lost, layout)
     lines += _notes(description)
+    lines += measurement_lines(description.measured)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

@@ -20,6 +20,7 @@ from vplacer.topology.cpu_features import CpuOffer, cpu_precisions
 from vplacer.topology.holders import Holder, device_holders
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
+from vplacer.topology.measured import HostMeasurement
 from vplacer.topology.values import DeviceTopology, GroupOffer, NodeTopology
 
 _LABELS = {DeviceKind.GPU: "GPU", DeviceKind.NIC: "NIC", DeviceKind.NVSWITCH: "NVSwitch"}
@@ -114,6 +115,7 @@ class HostDescription:
 
     ``matrix``: GPUs, then NICs. A cell is a word of nvidia-smi, "?" = unknown; a "?" after a word means
     that the word is that of the PCIe way, and whether NVLink joins the two is unknown.
+    ``measured``: where VMs were; None = never measured.
     """
 
     moid: str
@@ -132,10 +134,15 @@ class HostDescription:
     assumptions: tuple[str, ...]
     mismatches: tuple[str, ...]
     cpu: tuple[CpuOffer, ...] = ()
+    measured: HostMeasurement | None = None
 
 
 def describe_host(
-    host: Host, topology: HostTopology, vms: Iterable[Vm] = (), cluster: Cluster | None = None
+    host: Host,
+    topology: HostTopology,
+    vms: Iterable[Vm] = (),
+    cluster: Cluster | None = None,
+    measured: HostMeasurement | None = None,
 ) -> HostDescription:
     """Describe a host. ``vms``: those registered on it, to say who holds what; ``cluster``: its own."""
     vms = tuple(vms)
@@ -171,6 +178,7 @@ def describe_host(
         assumptions=topology.assumptions,
         mismatches=topology.mismatches,
         cpu=cpu_precisions(host, cluster),
+        measured=measured,
     )
 
 

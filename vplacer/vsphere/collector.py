@@ -11,9 +11,8 @@ from vplacer.inventory.cycle_search import no_cycle_search
 from vplacer.inventory.hidden_holders import hidden_holder_gaps
 from vplacer.inventory.host import HardwareLimits, Host
 from vplacer.inventory.vcenter import About, Datacenter, Inventory
-from vplacer.inventory.vm import MeasuredHome, Vm
+from vplacer.inventory.vm import Vm
 from vplacer.vsphere import property_paths as paths
-from vplacer.vsphere.esxtop import HostSample, VmSample
 from vplacer.vsphere.gaps import Gaps
 from vplacer.vsphere.host_queries import HostQueries, is_connected
 from vplacer.vsphere.raw import MoRef, Notes, Progress, RawAnswer, RawObject, RawReader
@@ -21,7 +20,7 @@ from vplacer.vsphere.read_cluster import read_cluster, read_pool
 from vplacer.vsphere.read_host import read_host
 from vplacer.vsphere.read_names import shown_name
 from vplacer.vsphere.read_offers import HostOffers
-from vplacer.vsphere.read_vm import read_vm, with_home
+from vplacer.vsphere.read_vm import read_vm
 from vplacer.vsphere.retrieve import SessionReader
 from vplacer.vsphere.session import Session
 from vplacer.vsphere.tags import read_tags
@@ -36,12 +35,10 @@ class CollectOptions:
 
     Args:
         workers: how many hosts are asked at a time; 1 while a session is recorded or replayed.
-        measure_homes: ask esxtop where running VMs live (privilege Global.ServiceManagers).
         taken_at: ISO 8601 UTC with a trailing Z; None = the vCenter's own clock.
     """
 
     workers: int = 8
-    measure_homes: bool = False
     taken_at: str | None = None
 
 
@@ -80,8 +77,7 @@ def _collect(session: Session, options: CollectOptions, progress: Progress | Non
     inventory = Collector(
         reader,
         about=_about(session, reader),
-        taken_at=options.taken_at or _server_time(session),
-        service_manager=session.service("serviceManager"),
+        taken_at=options.taken_at or server_time(session),
         tags=tags,
         options=options,
         progress=progress,
@@ -112,8 +108,8 @@ def _about(session: Session, reader: RawReader) -> About:
     )
 
 
-def _server_time(session: Session) -> str:
-    """Return the vCenter's time to the second."""
+def server_time(session: Session) -> str:
+    """Return the vCenter's time to the second, ISO 8601 UTC."""
     now = session.call(MoRef("ServiceInstance", "ServiceInstance"), "CurrentTime")
     return f"{str(now)[:19]}Z"
 
@@ -126,7 +122,6 @@ class Collector:
         reader: the vCenter.
         about: who answers.
         taken_at: when, ISO 8601 UTC.
-        service_manager: for `CollectOptions.measure_homes`.
         tags: tags by moid.
         options: what to read.
         progress: told of every step.
@@ -138,7 +133,6 @@ class Collector:
     reader: RawReader
     about: About
     taken_at: str
-    service_manager: MoRef | None = None
     tags: Tags = field(default_factory=dict)
     options: CollectOptions = field(default_factory=CollectOptions)
     progress: Progress | None = None
@@ -264,10 +258,7 @@ class Collector:
 
     def _vms(self, vms: Sequence[RawObject], hosts: Sequence[RawObject]) -> tuple[Vm, ...]:
         parents = {raw.ref.moid: raw.props.ref("parent") for raw in hosts}
-        read = tuple(self._vm(raw, parents) for raw in vms)
-        if not self.options.measure_homes:
-            return read
-        return self._with_homes(read, self._queries().homes(hosts, self.service_manager))
+        return tuple(self._vm(raw, parents) for raw in vms)
 
     def _vm(self, raw: RawObject, host_parents: Mapping[str, MoRef | None]) -> Vm:
         parent = raw.props.ref("parent")
@@ -295,32 +286,6 @@ class Collector:
             return
         kind = "disconnected" if state in ("disconnected", "inaccessible") else "fault"
         self.gaps.add(vm.moid, "config", kind, f"the VM is {state}; its configuration is unknown")
-
-    def _with_homes(self, vms: tuple[Vm, ...], samples: Mapping[str, HostSample]) -> tuple[Vm, ...]:
-        """Give running VMs their measured home. Two of one name on a host cannot be told apart."""
-        for sample in samples.values():
-            if sample.not_measured:
-                self.notes.add(f"NUMA homes of some hosts were not measured: {sample.not_measured}")
-            if sample.skipped_rows:
-                self.notes.add("some rows of esxtop did not fit its columns and were left out")
-        measured: dict[tuple[str, str], list[VmSample]] = {}
-        for host, sample in samples.items():
-            for entry in sample.vms:
-                measured.setdefault((host, entry.name), []).append(entry)
-        return tuple(self._with_home(vm, measured) for vm in vms)
-
-    def _with_home(self, vm: Vm, measured: Mapping[tuple[str, str], list[VmSample]]) -> Vm:
-        found = measured.get((vm.host or "", vm.name), []) if vm.is_on else []
-        if len(found) != 1 or found[0].home_nodes is None:
-            return vm
-        sample = found[0]
-        home = MeasuredHome(
-            nodes=sample.home_nodes or (),
-            locality_percent=sample.locality_percent,
-            migrations=sample.balance_migrations,
-            at=self.taken_at,
-        )
-        return with_home(vm, home)
 
     def _check_references(self, hosts: Sequence[Host], vms: Sequence[Vm]) -> None:
         """An account that sees a VM but not its host gets no fault for it: tell from the reference."""

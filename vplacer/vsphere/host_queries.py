@@ -1,4 +1,4 @@
-"""What has to be asked host by host: ConfigTarget, hardware limits, NUMA homes - only where it matters."""
+"""What has to be asked host by host: ConfigTarget and hardware limits, only where it matters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from vplacer.errors import PermissionMissing, VSphereFault
 from vplacer.inventory.host import HardwareLimits
 from vplacer.inventory.limits_table import table_limit, table_limits
-from vplacer.vsphere.esxtop import HostSample, measure
 from vplacer.vsphere.gaps import Gaps
 from vplacer.vsphere.pool import map_bounded
 from vplacer.vsphere.raw import Data, MoRef, Notes, Progress, RawObject, RawReader, Value, data_items
@@ -185,19 +184,6 @@ class HostQueries:
         except (PermissionMissing, VSphereFault):
             return None
         return read_limits(option, version, release) if isinstance(option, Data) else None
-
-    def homes(self, hosts: Sequence[RawObject], service_manager: MoRef | None) -> dict[str, HostSample]:
-        """Return where each connected host's VMs live now, by host."""
-        asked = [raw for raw in hosts if is_connected(raw)]
-
-        def sample(raw: RawObject) -> HostSample:
-            try:
-                return measure(self._reader, service_manager, raw.props.text("name") or "")
-            except VSphereFault as error:
-                return HostSample(not_measured=error.why or error.what)
-
-        samples = map_bounded(asked, sample, workers=self._workers, done=self._step("NUMA homes"))
-        return {raw.ref.moid: found for raw, found in zip(asked, samples, strict=True)}
 
     def _step(self, what: str) -> Callable[[int, int], None] | None:
         progress = self._progress

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from vplacer.inventory.host import ConnectionState
 from vplacer.inventory.moids import moid_order
-from vplacer.inventory.vm import MeasuredHome, Ownership, Vm, VmDeviceGroup, VmPower, VnumaConfig
+from vplacer.inventory.vm import Ownership, Vm, VmDeviceGroup, VmPower, VnumaConfig
 from vplacer.vsphere.raw import Data, Notes, RawObject
 from vplacer.vsphere.read_host import option_text, read_word
 from vplacer.vsphere.read_limits import read_version
@@ -86,11 +85,6 @@ def read_vm(
         ownership=_ownership(props),
         tags=tags,
     )
-
-
-def with_home(vm: Vm, home: MeasuredHome) -> Vm:
-    """Return a VM with the place it was measured at."""
-    return replace(vm, measured_home=home)
 
 
 def limit_of(allocation: Data | None) -> int | None:

@@ -34,6 +34,8 @@ _REPEATABLE = frozenset(
         "CreateContainerView",
         "CurrentTime",
         "DestroyView",
+        "ExecuteSimpleCommand",
+        "ExecuteSoap",
         "FetchUserPrivilegeOnEntities",
         "HasPrivilegeOnEntities",
         "HasUserPrivilegeOnEntities",
@@ -46,6 +48,7 @@ _REPEATABLE = frozenset(
         "QueryOptions",
         "QueryServiceList",
         "RetrieveDynamicPassthroughInfo",
+        "RetrieveManagedMethodExecuter",
         "RetrievePropertiesEx",
         "RetrieveServiceContent",
         "RetrieveVendorDeviceGroupInfo",
@@ -55,7 +58,8 @@ _REPEATABLE = frozenset(
 )
 """Methods that may be sent again when a kept connection turns out to be closed. All others are sent once.
 
-A view or a session made twice is dropped by the server at the end.
+A view or a session made twice is dropped by the server at the end. Commands of hosts are run only to read:
+those of esxtop, and lists of esxcli.
 """
 
 

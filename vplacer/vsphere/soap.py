@@ -7,8 +7,7 @@ from typing import Any
 
 from vplacer.vsphere.parse import parse_answer
 from vplacer.vsphere.raw import MoRef, Notes, Value
-
-NAMESPACE = "urn:vim25"
+from vplacer.vsphere.reflect_methods import managed_class, method_named
 
 
 class Codec:
@@ -41,9 +40,7 @@ class Codec:
             arguments: by API parameter name; `MoRef`s, pyVmomi data objects, lists of these, or
                 plain values. A parameter left out is unset.
         """
-        from pyVmomi import VmomiSupport
-
-        info = VmomiSupport.GetWsdlMethod(NAMESPACE, method).info
+        info = method_named(method)
         names = [parameter.name for parameter in info.params]
         if unknown := sorted(set(arguments) - set(names)):
             raise TypeError(f"{method} has no parameter {', '.join(unknown)}")
@@ -58,16 +55,12 @@ class Codec:
             BrokenAnswer: the answer is not SOAP, or not whole.
             SoapFault: the answer is a fault.
         """
-        from pyVmomi import VmomiSupport
-
-        return parse_answer(body, VmomiSupport.GetWsdlMethod(NAMESPACE, method).info.result, self._notes)
+        return parse_answer(body, method_named(method).result, self._notes)
 
 
 def managed_object(ref: MoRef) -> Any:
     """Return pyVmomi's object for a reference."""
-    from pyVmomi import VmomiSupport
-
-    return VmomiSupport.GuessWsdlType(ref.type)(ref.moid, None)
+    return managed_class(ref.type)(ref.moid, None)
 
 
 def type_named(name: str) -> Any:

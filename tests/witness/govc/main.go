@@ -15,6 +15,7 @@ import (
 	_ "github.com/vmware/govmomi/cli/device/pci"
 	_ "github.com/vmware/govmomi/cli/gpu"
 	_ "github.com/vmware/govmomi/cli/host"
+	_ "github.com/vmware/govmomi/cli/host/esxcli"
 	_ "github.com/vmware/govmomi/cli/object"
 	_ "github.com/vmware/govmomi/cli/vm"
 )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from vplacer.doctor.checks.common import count, differs, few, not_applicable, not_checked, ok
-from vplacer.doctor.marks import named
+from vplacer.doctor.marks import foreign, named
 from vplacer.doctor.model import Evidence, Finding
 from vplacer.doctor.observed import EsxtopSchema, Untold
-from vplacer.inventory.vcenter import Inventory
 
 EXPECTED: dict[str, tuple[str, ...]] = {
     "SchedGroup": (
@@ -50,18 +49,24 @@ def service(facts: tuple[EsxtopSchema | Untold, ...], _evidence: Evidence) -> Fi
     return ok("the esxtop service names the expected tables and columns", *told)
 
 
-def homes(inventory: Inventory) -> Finding:
-    """Say whether measured homes could be read (only where measuring was asked for)."""
-    running = [vm for vm in inventory.vms if vm.is_on and vm.readable]
-    measured = [vm for vm in running if vm.measured_home is not None]
+def homes(evidence: Evidence) -> Finding:
+    """Say whether measured home nodes could be read (only where measuring was asked for)."""
+    inventory = evidence.inventory
+    if isinstance(inventory, Untold):
+        return not_checked(inventory)
+    running = {vm.instance_uuid for vm in inventory.vms if vm.is_on and vm.readable}
     if not running:
         return not_applicable("no VM runs")
-    if not measured:
-        return not_checked(
-            Untold("no home was measured: run with the option that measures (see --help)", failed=False)
+    found = [item.home for overlay in evidence.overlays for item in overlay.homes if item.vm_uuid in running]
+    if not found:
+        return not_checked(Untold("no home was measured: run with --measured", failed=False))
+    opaque = sorted({home.nodes_told or "" for home in found if not home.nodes})
+    several = sum(1 for home in found if len(home.nodes) > 1)
+    told = f"{len(found)} of {count(len(running), 'running VM')} measured, {several} on several nodes"
+    if opaque:
+        return differs(
+            "HomeNodes does not read as a mask of node numbers",
+            (told, *few([f"HomeNodes {foreign(text)}" for text in opaque])),
+            "these home nodes are shown as the text they are; report the ESXi build",
         )
-    several = sum(1 for vm in measured if vm.measured_home is not None and len(vm.measured_home.nodes) > 1)
-    return ok(
-        "HomeNodes reads as a mask of node numbers",
-        f"{len(measured)} of {count(len(running), 'running VM')} have a home, {several} on several nodes",
-    )
+    return ok("HomeNodes reads as a mask of node numbers", told)

@@ -35,6 +35,9 @@ _LEFT_OUT: Final = frozenset(
     {
         # The simulator runs no services of hosts.
         "SimpleCommand",
+        # It makes these itself when a client asks a host for them, and cannot load them.
+        "InternalDynamicTypeManager",
+        "ReflectManagedMethodExecuter",
         # It has no methods for these; their properties are in the host's configuration as well.
         "HostAssignableHardwareManager",
         "HostDateTimeSystem",

@@ -11,7 +11,7 @@ from pyVmomi import vmodl
 from vplacer.lab.soap.sessions import Session
 from vplacer.lab.soap.store import Entry
 from vplacer.lab.soap.vcenter import VCenter
-from vplacer.lab.soap.wire import typetable
+from vplacer.lab.soap.wire import reflect, typetable
 from vplacer.lab.soap.wire.typetable import Ref
 
 
@@ -76,7 +76,7 @@ class MethodTable:
 
         def declare(function: Method) -> Method:
             for name in names:
-                if typetable.method_info(typetable.NAMESPACE, name) is None or (cls, name) in self._methods:
+                if reflect.method_info(typetable.NAMESPACE, name) is None or (cls, name) in self._methods:
                     raise ValueError(f"cannot declare {name} of {cls.__name__}")
                 self._methods[cls, name] = function
             return function

@@ -7,6 +7,7 @@ those of any one release.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ from vplacer.lab.soap.views.world import World
 from vplacer.lab.soap.wire.typetable import Ref
 
 _PAGE_BYTES = 4096
+_MIB = 1024**2
+_UNSTEADY_BYTES = 64 * _MIB
+_PHASES = 3
 _TABLES: dict[str, tuple[str, ...]] = {
     "PMem": ("PhysicalMemInKB,U64", "NumOfNUMANodes,U32"),
     "NUMANode": ("NodeID,U32", "TotalInPages,U64", "FreeInPages,U64"),
@@ -58,13 +62,14 @@ def service_info(host: Host) -> Any:
 
 
 def command_object(world: World, host: Host) -> Seen:
-    """Return the command with its three arguments."""
+    """Return the command with its three arguments. Samples differ: each third one is the same."""
+    phases = itertools.cycle(range(_PHASES))
 
     def execute(arguments: Sequence[str]) -> str:
         if list(arguments) == ["CounterInfo"]:
             return "".join(_line(table, columns) for table, columns in _TABLES.items())
         if list(arguments) == ["FetchStats"]:
-            return sample(world, host)
+            return sample(world, host, next(phases))
         if list(arguments) == ["FreeStats"]:
             return ""
         raise vmodl.fault.InvalidArgument(
@@ -74,9 +79,12 @@ def command_object(world: World, host: Host) -> Seen:
     return Seen(command(host), {}, {"ExecuteSimpleCommand": execute})
 
 
-def sample(world: World, host: Host) -> str:
-    """Return what FetchStats answers: the numbers of rows, then the rows."""
-    rows = [*_memory_rows(host), *_vm_rows(world, host)]
+def sample(world: World, host: Host, phase: int = 1) -> str:
+    """Return what FetchStats answers: the numbers of rows, then the rows.
+
+    In phase 0 memory is as local as it gets, in 2 as little; 1 is between.
+    """
+    rows = [*_memory_rows(world, host, phase), *_vm_rows(world, host, phase)]
     counts = "".join(_line(table, [str(sum(row[0] == table for row in rows))]) for table in _TABLES)
     values = "".join(_line(row[0], row[1:]) for row in rows)
     return f"==NUM-OF-OBJECTS==\n{counts}==COUNTER-VALUE==\n{values}"
@@ -86,22 +94,43 @@ def _line(table: str, fields: Sequence[str]) -> str:
     return f"|{'|'.join((table, *fields))}|\n"
 
 
-def _memory_rows(host: Host) -> list[list[str]]:
+def _memory_rows(world: World, host: Host, phase: int) -> list[list[str]]:
+    """Return the host's memory and each node's: what running VMs of known home take of it is not free."""
+    taken = dict.fromkeys((node.id for node in host.numa_nodes), phase * _UNSTEADY_BYTES)
+    for vm in _running(world, host):
+        home = world.state.home(vm)
+        for node in home.nodes if home is not None else ():
+            taken[node] = taken.get(node, 0) + vm.memory_mib * _MIB // len(home.nodes if home else ())
     rows = [["PMem", str((host.memory_bytes or 0) // 1024), str(len(host.numa_nodes))]]
-    for node in host.numa_nodes:
-        pages = (node.memory_bytes or 0) // _PAGE_BYTES
-        rows.append(["NUMANode", str(node.id), str(pages), str(pages)])
+    for node_ in host.numa_nodes:
+        total = node_.memory_bytes or 0
+        free = max(0, total - taken[node_.id])
+        rows.append(["NUMANode", str(node_.id), str(total // _PAGE_BYTES), str(free // _PAGE_BYTES)])
     return rows
 
 
-def _vm_rows(world: World, host: Host) -> list[list[str]]:
-    running = [vm for vm in world.inventory.vms_by_host.get(host.moid, ()) if vm.is_on]
-    return [_vm_row(vm, world.state.home(vm), len(host.numa_nodes), n) for n, vm in enumerate(running, 1)]
+def _running(world: World, host: Host) -> list[Vm]:
+    return [vm for vm in world.inventory.vms_by_host.get(host.moid, ()) if vm.is_on]
 
 
-def _vm_row(vm: Vm, home: Home | None, node_count: int, number: int) -> list[str]:
+def _vm_rows(world: World, host: Host, phase: int) -> list[list[str]]:
+    nodes = len(host.numa_nodes)
+    return [
+        _vm_row(vm, world.state.home(vm), nodes, number, phase)
+        for number, vm in enumerate(_running(world, host), 1)
+    ]
+
+
+def _percent(home: Home | None, phase: int) -> int | None:
+    if home is None or home.locality_low is None or home.locality_high is None:
+        return None
+    middle = (home.locality_low + home.locality_high + 1) // 2
+    return (home.locality_high, middle, home.locality_low)[phase]
+
+
+def _vm_row(vm: Vm, home: Home | None, node_count: int, number: int, phase: int) -> list[str]:
     memory_kib = vm.memory_mib * 1024
-    percent = None if home is None else home.locality_percent
+    percent = _percent(home, phase)
     local = 0 if home is None else memory_kib * (100 if percent is None else percent) // 100
     migrations = None if home is None else home.migrations
     return [

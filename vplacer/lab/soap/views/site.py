@@ -14,7 +14,7 @@ from vplacer.inventory.vm import Vm
 from vplacer.lab.model.state import LabState
 from vplacer.lab.soap.store import Entry, Store
 from vplacer.lab.soap.vcenter import ServedSite
-from vplacer.lab.soap.views import cluster, esxtop, storage_network
+from vplacer.lab.soap.views import cluster, esxcli, esxtop, storage_network
 from vplacer.lab.soap.views.config_options import ConfigOptions
 from vplacer.lab.soap.views.folders import Folders
 from vplacer.lab.soap.views.host import Seen, host_objects
@@ -63,8 +63,11 @@ def _objects(world: World, folders: Folders) -> Iterator[Seen]:
         yield from vm_objects(world, vm, folders.vm_folder(vm))
     connected = [h for h in inventory.hosts if h.connection is ConnectionState.CONNECTED]
     for host in connected:
+        yield from esxcli.objects(world, host)
+    measurable = [host for host in connected if world.state.has_esxtop(host.moid)]
+    for host in measurable:
         yield esxtop.command_object(world, host)
-    services = [esxtop.service_info(host) for host in connected]
+    services = [esxtop.service_info(host) for host in measurable]
     yield Seen(vim.ServiceManager("ServiceMgr"), {"service": services})
     yield from licence_objects(world)
 

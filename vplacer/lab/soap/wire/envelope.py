@@ -16,7 +16,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 
 from pyVmomi import SoapAdapter, vmodl
 
-from vplacer.lab.soap.wire import typetable
+from vplacer.lab.soap.wire import reflect, typetable
 
 _BODY = f"{SoapAdapter.XMLNS_SOAPENV} Body"
 _HEADER = f"{SoapAdapter.XMLNS_SOAPENV} Header"
@@ -68,7 +68,7 @@ def parse_request(data: bytes, version: str, seen: Seen | None = None) -> Reques
 @cache
 def _request_type(namespace: str, name: str) -> tuple[typetable.Info, type] | None:
     """Make a data class whose properties are ``_this`` and the parameters of a method."""
-    info = typetable.method_info(namespace, name)
+    info = reflect.method_info(namespace, name)
     if info is None:
         return None
     this = typetable.make_info("_this", typetable.ManagedObject)
@@ -100,6 +100,9 @@ class _Deserializer(SoapAdapter.SoapDeserializer):
             if info is None or not typetable.is_version(self.version, info.version):
                 raise ValueError(f"unexpected element <{name}> in {typetable.wire_name(owner)}")
         super().StartElementHandler(tag, attr)
+
+    def LookupWsdlType(self, ns: str, name: str, allowManagedObjectReference: bool = False) -> Any:
+        return reflect.type_named(name) or super().LookupWsdlType(ns, name, allowManagedObjectReference)
 
     def EndElementHandler(self, tag: str) -> None:
         leaf = self.stack[-1] if self.stack else None
