@@ -45,7 +45,7 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     if output is not None:
         names = "names replaced by pseudonyms" if hidden else "with REAL names: do not publish it"
         remark(common, f"{output}: report, {names}")
-    elif not report.differs and not report.incomplete:
+    elif shown == "text":
         remark(common, "-o report.md saves it without names, fit to be attached to an issue")
     return exit_code(report)
 

@@ -53,7 +53,12 @@ class Pseudonyms:
         for moid in order:
             kind, _ = names[moid]
             self._objects[moid] = self._new(kind)
-        by_name = {name.casefold(): self._objects[moid] for moid, (_, name) in names.items() if name}
+        # A name that is a common word stays where others write it: to replace the word would tell the name.
+        by_name = {
+            name.casefold(): self._objects[moid]
+            for moid, (_, name) in names.items()
+            if name and not known_word(name)
+        }
         by_name |= {moid.casefold(): alias for moid, alias in self._objects.items()}
         self._by_name = dict(sorted(by_name.items(), key=lambda item: (-len(item[0]), item[0])))
         pattern = "|".join(re.escape(name) for name in self._by_name)

@@ -31,10 +31,16 @@ timeout tls to too type unable unauthorized unavailable unexpected unknown unset
 used user value vcenter version vgpu virtual vm vms was were what when which while with without word
 words yet you
 """
-_WORDS: Final = frozenset(_TEXT.split())
+_METHODS: Final = """
+ContinueRetrievePropertiesEx CreateContainerView CurrentTime DestroyView ExecuteSimpleCommand
+FetchUserPrivilegeOnEntities HasPrivilegeOnEntities HasUserPrivilegeOnEntities QueryAssignedLicenses
+QueryConfigOptionDescriptor QueryConfigOptionEx QueryConfigTarget QueryDateTime QueryOptions QueryServiceList
+RetrievePropertiesEx
+"""
+_WORDS: Final = frozenset(_TEXT.split()) | frozenset(_METHODS.casefold().split())
 
 _FORMS: Final = (
-    re.compile(r"(?:vim\.|vmodl\.)?(?:fault\.)?[A-Z][A-Za-z]{3,40}(?:Fault|Error|Found|Property|Argument"
+    re.compile(r"(?:vim\.|vmodl\.)?(?:fault\.)?[A-Z][A-Za-z]{1,40}(?:Fault|Error|Found|Property|Argument"
                r"|Permission|Authenticated|Connected|Reachable|Supported|Request|State|Name|Login)"),
     re.compile(r"(?:System|Global|Host|VirtualMachine|Resource|Network|Datastore|Sessions)"
                r"(?:\.[A-Z][A-Za-z]{1,40}){1,3}"),

@@ -113,7 +113,7 @@ def _transport(source: SourceOptions) -> Transport:
 
 def _report(evidence: Evidence, options: DoctorOptions, world: World) -> DoctorReport:
     observed, inventory = evidence.observed, evidence.inventory
-    names = _names(inventory, {} if isinstance(observed, Untold) else observed.names)
+    names = names_of(inventory, {} if isinstance(observed, Untold) else observed.names)
     return DoctorReport(
         created=timestamp(world.clock()),
         version=__version__,
@@ -159,7 +159,7 @@ def _counts(inventory: Inventory | Untold) -> dict[str, int]:
     }
 
 
-def _names(
+def names_of(
     inventory: Inventory | Untold, listed: Mapping[str, tuple[str, str]]
 ) -> dict[str, tuple[str, str]]:
     """Return kind and name of every object, so that no text shows one of them by chance."""

@@ -50,6 +50,8 @@ def node_lists(inventory: Inventory) -> Finding:
         return differs(
             f"no device is listed by {count(len(several), 'host')} with several NUMA nodes", told, _ESXCLI
         )
+    if len(empty) == len(hosts):
+        return not_applicable("hosts with one NUMA node, and none lists its devices")
     return ok("hosts tell which devices are on which NUMA node", *told)
 
 

@@ -189,9 +189,11 @@ def cpu_features(facts: tuple[RawHost, ...], evidence: Evidence) -> Finding:
     lost = [named("host", host.moid) for host in asked if not host.feature_capability]
     masked = sum(1 for host in asked if host.masked_feature_capability)
     modes = Counter(cluster.evc_mode or "none" for cluster in evidence.inventory.clusters)
+    known = [host for host in evidence.inventory.hosts if host.cpu_features]
     told = [
         f"{len(asked) - len(lost)} of {count(len(asked), 'host')} tell featureCapability, "
         f"{masked} maskedFeatureCapability",
+        f"{count(len(known), 'host')} with a feature whose name the catalogue knows",
         "EVC modes of clusters: "
         + (", ".join(f"{n} x {m}" for m, n in sorted(modes.items())) or "no cluster"),
     ]
