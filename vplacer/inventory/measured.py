@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median_low
 from typing import Final
 
 ESXTOP: Final = "esxtop"
@@ -21,7 +20,7 @@ ESXCLI_SILENT: Final = "esxcli-silent"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A number over several samples: the middle one, the lowest and the highest."""
+    """A number over several samples: the middle one (of two, the lower), the lowest and the highest."""
 
     median: int
     low: int
@@ -31,7 +30,7 @@ class Spread:
     def of(cls, values: Iterable[int | None]) -> Spread | None:
         """Return the spread of the values that are known; None = none is."""
         known = sorted(value for value in values if value is not None)
-        return cls(median_low(known), known[0], known[-1]) if known else None
+        return cls(known[(len(known) - 1) // 2], known[0], known[-1]) if known else None
 
 
 @dataclass(frozen=True, slots=True)
