@@ -145,8 +145,6 @@ def table_markdown() -> str:
     lines = ["| verb | privilege | on | for |", "|---|---|---|---|"]
     for need in NEEDS:
         place = "root folder" if need.kind == ROOT else f"every {need.kind}"
-        assumed = (
-            f" ([{need.assumption}](assumptions.md#{need.assumption.lower()}))" if need.assumption else ""
-        )
+        assumed = f" ([{need.assumption}](assumptions.md))" if need.assumption else ""
         lines.append(f"| {need.verb.value} | `{need.privilege}` | {place} | {need.why}{assumed} |")
     return "\n".join(lines)

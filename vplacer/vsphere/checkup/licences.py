@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vplacer.doctor.observed import Licence, Licences, Sample, Untold
 from vplacer.vsphere.checkup.timed import TimedReader, attempt, why_missing
-from vplacer.vsphere.raw import Data, MoRef, data_items
+from vplacer.vsphere.raw import Data, MoRef, Value, data_items
 
 _GROUP_RE = re.compile(r"[0-9A-Za-z]+")
 
@@ -31,7 +31,7 @@ def read_licences(reader: TimedReader, manager: MoRef, host_count: int) -> Licen
         manager: its LicenseManager.
         host_count: how many hosts there are.
     """
-    answer = reader.properties([manager], ["licenses", "licenseAssignmentManager"])
+    answer = reader.properties([manager], ["licenses", "licenseAssignmentManager", "evaluation"])
     props = answer.objects[0].props if answer.objects else None
     listed = props.items("licenses") if props is not None else []
     if not listed:
@@ -47,7 +47,9 @@ def read_licences(reader: TimedReader, manager: MoRef, host_count: int) -> Licen
     if not isinstance(assigned, Untold):
         for key, moid in assigned:
             hosts.setdefault(key, []).append(moid)
-    found = tuple(_licence(item, hosts.get(item.text("licenseKey") or "", ())) for item in listed)
+    evaluation = props.data("evaluation") if props is not None else None
+    ends = _values(evaluation) if evaluation is not None else {}
+    found = tuple(_licence(item, hosts.get(item.text("licenseKey") or "", ()), ends) for item in listed)
     if isinstance(assigned, Untold):
         return Licences(found, assigned)
     return Licences(found, Sample(len(assigned), max(len(assigned), host_count)))
@@ -69,21 +71,36 @@ def _assigned(reader: TimedReader, assigner: MoRef | None) -> list[tuple[str, st
     return attempt(ask)
 
 
-def _licence(item: Data, hosts: Sequence[str]) -> Licence:
-    values: dict[str, object] = {}
-    features: list[str] = []
-    for entry in item.items("properties"):
-        key, value = entry.text("key"), entry.get("value")
-        if key == "feature" and isinstance(value, Data):
-            features.append(value.text("key") or "")
-        elif key is not None:
-            values[key] = value
+def _values(item: Data) -> dict[str, Value]:
+    """Return the named values of a licence or evaluation, features left out."""
+    return {
+        key: entry.get("value")
+        for entry in item.items("properties")
+        if (key := entry.text("key")) is not None and key != "feature"
+    }
+
+
+def _hours_left(values: Mapping[str, Value]) -> float | None:
+    """Licences say when they end as expirationHours, or as expirationMinutes when it is soon."""
+    for key, per_hour in (("expirationHours", 1), ("expirationMinutes", 60)):
+        value = values.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value / per_hour
+    return None
+
+
+def _licence(item: Data, hosts: Sequence[str], evaluation: Mapping[str, Value]) -> Licence:
+    features = [
+        value.text("key") or ""
+        for entry in item.items("properties")
+        if entry.text("key") == "feature" and (value := entry.data("value")) is not None
+    ]
+    edition = item.text("editionKey") or ""
+    # An evaluation's end stands beside the licences, not with its own.
+    values = {**evaluation, **_values(item)} if edition == "eval" else _values(item)
     product, ends = values.get("ProductName"), values.get("expirationDate")
-    hours = values.get("expirationHours")
-    if hours is None and isinstance(values.get("expirationMinutes"), int):
-        hours = int(str(values["expirationMinutes"])) / 60
     return Licence(
-        edition=item.text("editionKey") or "",
+        edition=edition,
         name=item.text("name") or "",
         key=masked(item.text("licenseKey")),
         features=tuple(features) or None,
@@ -91,6 +108,6 @@ def _licence(item: Data, hosts: Sequence[str]) -> Licence:
         total=item.number("total"),
         used=item.number("used"),
         expires=ends if isinstance(ends, str) else None,
-        hours_left=float(hours) if isinstance(hours, int | float) and not isinstance(hours, bool) else None,
+        hours_left=_hours_left(values),
         hosts=tuple(sorted(hosts)),
     )

@@ -1,0 +1,95 @@
+"""What licences say, from the values a vCenter sends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from vplacer.doctor.licensing import DRS, VGPU, VMOTION, Has, has_feature
+from vplacer.doctor.observed import Licence, Licences, Untold
+from vplacer.vsphere.checkup.licences import masked, read_licences
+from vplacer.vsphere.checkup.timed import TimedReader
+from vplacer.vsphere.raw import Data, MoRef, RawAnswer, RawObject, Value
+
+MANAGER = MoRef("LicenseManager", "LicenseManager")
+
+
+def pair(key: str, value: Value) -> Data:
+    return Data("KeyAnyValue", ("KeyAnyValue",), {"key": key, "value": value})
+
+
+def info(edition: str, key: str, *properties: Data) -> Data:
+    fields = {"editionKey": edition, "licenseKey": key, "name": "n", "properties": list(properties)}
+    return Data("LicenseManagerLicenseInfo", ("LicenseManagerLicenseInfo",), fields)
+
+
+class Server:
+    """Answers the two calls from values."""
+
+    def __init__(self, licences: list[Data], evaluation: list[Data] = []) -> None:  # noqa: B006
+        fields = {
+            "licenses": licences,
+            "evaluation": Data("EvaluationInfo", ("EvaluationInfo",), {"properties": evaluation}),
+        }
+        self.props = Data("LicenseManager", ("LicenseManager",), fields)
+
+    def retrieve(self, kind: str, paths: Sequence[str]) -> RawAnswer:
+        raise NotImplementedError
+
+    def properties(self, refs: Sequence[MoRef], paths: Sequence[str]) -> RawAnswer:
+        return RawAnswer((RawObject(refs[0], self.props),))
+
+    def call(self, ref: MoRef, method: str, arguments: Mapping[str, object] | None = None) -> Value:
+        raise NotImplementedError
+
+
+def read(*licences: Data, evaluation: tuple[Data, ...] = ()) -> Licences | Untold:
+    reader = TimedReader(Server(list(licences), list(evaluation)), time.monotonic)
+    return read_licences(reader, MANAGER, 1)
+
+
+def test_the_end_of_an_evaluation_stands_beside_the_licences() -> None:
+    found = read(info("eval", "00000-00000-00000-00000-00000"), evaluation=(pair("expirationHours", 240),))
+    assert isinstance(found, Licences)
+    assert (found.found[0].hours_left, found.found[0].key) == (240, "evaluation")
+
+
+def test_a_licence_that_ends_soon_says_so_in_minutes() -> None:
+    found = read(
+        info("esx.standard.cpuCoreMin", "AAAAA-BBBBB-CCCCC-DDDDD-EEEEE", pair("expirationMinutes", 30)),
+        evaluation=(pair("expirationHours", 240),),
+    )
+    assert isinstance(found, Licences)
+    assert (found.found[0].hours_left, found.found[0].key) == (0.5, "*****-*****-*****-*****-***EE")
+
+
+def test_no_licence_is_not_none_at_all() -> None:
+    assert isinstance(read(), Untold)
+
+
+@pytest.mark.parametrize("key", [None, "", "scrubbed", "AAAAABBBBB"])
+def test_a_key_of_another_form_is_hidden_whole(key: str | None) -> None:
+    assert masked(key) == "*****"
+
+
+def licence(edition: str, *features: str) -> Licence:
+    return Licence(edition, "n", "k", features or None, None, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("edition", "features", "drs", "vmotion", "vgpu"),
+    [
+        ("esx.enterprisePlus.cpuPackage", ("vmotion", "drs"), Has.YES, Has.YES, Has.LIKELY),
+        ("esx.standard.cpuPackage", ("vmotion", "das"), Has.NO, Has.YES, Has.UNLIKELY),
+        ("esx.standard.cpuPackage", (), Has.UNLIKELY, Has.UNKNOWN, Has.UNLIKELY),
+        ("esx.hypervisor.free", (), Has.UNLIKELY, Has.UNLIKELY, Has.UNLIKELY),
+        ("eval", ("serialuri:2", "dvs"), Has.LIKELY, Has.LIKELY, Has.LIKELY),
+        ("somethingNew", (), Has.UNKNOWN, Has.UNKNOWN, Has.UNKNOWN),
+        ("somethingNew", ("drs:1",), Has.YES, Has.NO, Has.UNKNOWN),
+    ],
+)
+def test_features(edition: str, features: tuple[str, ...], drs: Has, vmotion: Has, vgpu: Has) -> None:
+    one = licence(edition, *features)
+    assert tuple(has_feature(one, feature) for feature in (DRS, VMOTION, VGPU)) == (drs, vmotion, vgpu)
