@@ -7,9 +7,7 @@ from dataclasses import replace
 from tests.constraints.state_case import build_state
 from vplacer.constraints.holdings import (
     HostUse,
-    claims_at_power_on,
     devices_of_host,
-    holdings_of_vm,
     host_use,
 )
 from vplacer.constraints.state import Problem
@@ -17,6 +15,8 @@ from vplacer.inventory.host import DeviceBinding, Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import DynamicBacking, StaticBacking, Vm, VmPower
 from vplacer.request.demand import BoundBy
+from vplacer.topology.claims import Claim, Source, host_cards
+from vplacer.topology.vm_claims import claims_at_power_on, claims_of_vm
 
 SITE = {
     "host_kinds": {
@@ -89,6 +89,10 @@ def _use(problem: Problem, host: Host) -> HostUse:
     return host_use(problem, host, problem.inventory.vms_by_host.get(host.moid, ()))
 
 
+def _claims(problem: Problem, host: Host, vm: Vm) -> tuple[Claim, ...]:
+    return claims_of_vm(vm, host_cards(host, problem.topologies[host.moid]))
+
+
 def _with_host(problem: Problem, host: Host) -> Problem:
     inventory = replace(
         problem.inventory,
@@ -116,11 +120,10 @@ def test_cards_and_why_some_are_of_no_use() -> None:
 def test_before_api_9_1_a_dynamic_card_is_one_of_several() -> None:
     problem = _problem()
     host = _host(problem, "whole")
-    topology = problem.topologies[host.moid]
     cards = _cards(problem, host)
-    (dynamic,) = holdings_of_vm(_vm(problem, "dyn"), host, topology)
+    (dynamic,) = _claims(problem, host, _vm(problem, "dyn"))
     assert (dynamic.address, dynamic.candidates, dynamic.certain) == (None, tuple(cards[:4]), False)
-    (labelled,) = holdings_of_vm(_vm(problem, "labelled"), host, topology)
+    (labelled,) = _claims(problem, host, _vm(problem, "labelled"))
     assert (labelled.candidates, labelled.bound_by) == (tuple(cards[:3]), BoundBy.LABEL)
     use = _use(problem, host)
     assert use.free == ()
@@ -161,10 +164,10 @@ def test_an_assigned_id_that_reads_like_an_address_is_likely_one() -> None:
     told = replace(
         dyn, devices=(replace(device, backing=replace(device.backing, assigned_id=str(cards[3]))),)
     )
-    (holding,) = holdings_of_vm(told, host, problem.topologies[host.moid])
+    (holding,) = _claims(problem, host, told)
     assert (holding.address, holding.certain) == (cards[3], False)
     opaque = replace(dyn, devices=(replace(device, backing=replace(device.backing, assigned_id="7f3a")),))
-    (holding,) = holdings_of_vm(opaque, host, problem.topologies[host.moid])
+    (holding,) = _claims(problem, host, opaque)
     assert holding.address is None
 
 
@@ -186,10 +189,10 @@ def test_a_powered_off_vm_holds_nothing_and_claims_its_static_card_later() -> No
     problem = _problem()
     host = _host(problem, "whole")
     off = _vm(problem, "off")
-    assert holdings_of_vm(off, host, problem.topologies[host.moid]) == ()
-    (claim,) = claims_at_power_on(off, host)
+    assert _claims(problem, host, off) == ()
+    (claim,) = claims_at_power_on(off, host_cards(host, problem.topologies[host.moid]))
     assert claim.address == _cards(problem, host)[3]
-    assert claims_at_power_on(_vm(problem, "fixed"), host) == ()
+    assert claims_at_power_on(_vm(problem, "fixed"), host_cards(host, problem.topologies[host.moid])) == ()
 
 
 def test_a_claim_that_outlives_the_run_keeps_the_card() -> None:
@@ -242,4 +245,8 @@ def test_suspended_is_not_running() -> None:
     problem = _problem()
     host = _host(problem, "whole")
     vm = replace(_vm(problem, "dyn"), power=VmPower.SUSPENDED)
-    assert holdings_of_vm(vm, host, problem.topologies[host.moid]) == ()
+    device = vm.devices[0]
+    assert isinstance(device.backing, DynamicBacking)
+    (claim,) = _claims(problem, host, vm)  # the host still has a binding of it
+    assert (claim.address, claim.sources) == (None, (Source.BINDING,))
+    assert _claims(problem, replace(host, bindings=()), vm) == ()

@@ -6,14 +6,27 @@ import pytest
 
 from tests.constraints.state_case import build_state
 from vplacer.constraints.holdings import AssignableDevice, devices_of_host
-from vplacer.constraints.vgpu import all_fit, profile_shape, room_for
 from vplacer.inventory.host import Host
+from vplacer.topology.vgpu_room import all_fit, profile_shape, room_for
 
 PROFILES = {
     "A100-80": [f"grid_a100d-{n}c" for n in (4, 8, 10, 16, 20, 40, 80)]
-    + ["grid_a100d-1-10c", "grid_a100d-2-20c", "grid_a100d-3-40c", "grid_a100d-4-40c", "grid_a100d-7-80c"],
+    + ["grid_a100d-1-10c", "grid_a100d-2-20c", "grid_a100d-3-40c", "grid_a100d-4-40c", "grid_a100d-7-80c"]
+    + ["grid_a100d-1-20c", "grid_a100d-1-10cme"],
     "A40": [f"nvidia_a40-{n}q" for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)],
-    "A30": ["nvidia_a30-24c", "nvidia_a30-1-6c", "nvidia_a30-2-12c", "nvidia_a30-4-24c"],
+    "A30": [
+        "nvidia_a30-24c",
+        "nvidia_a30-1-6c",
+        "nvidia_a30-1-6cme",
+        "nvidia_a30-2-12c",
+        "nvidia_a30-2-12cme",
+        "nvidia_a30-4-24c",
+    ],
+    "H100-80": [f"nvidia_h100-{n}c" for n in (4, 5, 8, 10, 16, 20, 40, 80)],
+    "H20-96": [f"nvidia_h20-{n}c" for n in (4, 6, 12, 16, 24, 48, 96)],
+    "H200-NVL-141": [f"nvidia_h200-{n}c" for n in (4, 7, 8, 14, 17, 28, 35, 70, 141)]
+    + ["nvidia_h200-1-18c", "nvidia_h200-1-35c", "nvidia_h200-2-35c", "nvidia_h200-3-71c"],
+    "L40S": [f"nvidia_l40s-{n}q" for n in (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)],
 }
 
 
@@ -55,6 +68,10 @@ def _room(model: str, mode: str, profile: str, held: tuple[str, ...] = ()) -> in
         ("A100-80", "grid_a100d-16c", 5),
         ("A100-80", "grid_a100d-8c", 10),
         ("A100-80", "grid_a100d-4c", 20),
+        ("H20-96", "nvidia_h20-4c", 24),
+        ("H200-NVL-141", "nvidia_h200-8c", 16),
+        ("H200-NVL-141", "nvidia_h200-7c", 20),
+        ("H200-NVL-141", "nvidia_h200-4c", 32),
     ],
 )
 def test_same_size(model: str, profile: str, most: int) -> None:
@@ -75,6 +92,26 @@ def test_same_size(model: str, profile: str, most: int) -> None:
 )
 def test_mixed_size_takes_fewer_of_some(profile: str, most: int) -> None:
     assert _room("A40", "mixedSize", profile) == most
+
+
+@pytest.mark.parametrize(
+    ("model", "profile", "held", "most"),
+    [
+        # 8C starts at 0, 12, 20, 32 ...: it is in the way of 10 GB once, of 16 GB (0, 24, 40, 64) once.
+        ("H100-80", "nvidia_h100-10c", ("nvidia_h100-8c",), 7),
+        ("H100-80", "nvidia_h100-16c", ("nvidia_h100-8c",), 3),
+        ("H100-80", "nvidia_h100-40c", ("nvidia_h100-8c", "nvidia_h100-8c"), 0),
+        ("L40S", "nvidia_l40s-1q", (), 16),
+        ("A40", "nvidia_a40-1q", (), 32),
+        # H20: two of 24 GB, and where they lie is not published.
+        ("H20-96", "nvidia_h20-24c", (), 2),
+        ("H20-96", "nvidia_h20-24c", ("nvidia_h20-24c",), 1),
+        ("H20-96", "nvidia_h20-48c", ("nvidia_h20-4c",), 0),
+        ("H20-96", "nvidia_h20-12c", ("nvidia_h20-24c",), 1),
+    ],
+)
+def test_mixed_size_beside_others(model: str, profile: str, held: tuple[str, ...], most: int) -> None:
+    assert _room(model, "mixedSize", profile, held) == most
 
 
 def test_mixed_size_free_but_not_placeable() -> None:
@@ -105,6 +142,14 @@ def test_mixed_size_largest_first() -> None:
         ("A30", "nvidia_a30-1-6c", 4),
         ("A30", "nvidia_a30-2-12c", 2),
         ("A30", "nvidia_a30-4-24c", 1),
+        ("A100-80", "grid_a100d-1-20c", 4),
+        ("A100-80", "grid_a100d-1-10cme", 1),
+        ("A30", "nvidia_a30-1-6cme", 1),
+        ("A30", "nvidia_a30-2-12cme", 1),
+        ("H200-NVL-141", "nvidia_h200-1-18c", 7),
+        ("H200-NVL-141", "nvidia_h200-1-35c", 4),
+        ("H200-NVL-141", "nvidia_h200-2-35c", 3),
+        ("H200-NVL-141", "nvidia_h200-3-71c", 2),
     ],
 )
 def test_mig(model: str, profile: str, most: int) -> None:
@@ -116,6 +161,10 @@ def test_mig_beside_others() -> None:
     assert _room("A100-80", mode, "grid_a100d-3-40c", ("grid_a100d-1-10c",)) == 1
     assert _room("A100-80", mode, "grid_a100d-1-10c", ("grid_a100d-3-40c",)) == 3
     assert _room("A100-80", mode, "grid_a100d-7-80c", ("grid_a100d-1-10c",)) == 0
+    # One instance a card has the media extensions (NVIDIA Multi-Instance GPU User Guide).
+    assert _room("A100-80", mode, "grid_a100d-1-10cme", ("grid_a100d-1-10cme",)) == 0
+    assert _room("A100-80", mode, "grid_a100d-1-10c", ("grid_a100d-1-10cme",)) == 6
+    assert _room("A30", mode, "nvidia_a30-2-12cme", ("nvidia_a30-1-6cme",)) == 0
 
 
 @pytest.mark.parametrize(

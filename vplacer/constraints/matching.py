@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vplacer.constraints.cards import AssignableDevice, offers
-from vplacer.constraints.vgpu import profile_shape, why_mode_refuses
 from vplacer.inventory.host import DeviceGroupType, GroupComponent, Host
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.request.demand import GpuAsk, NicAsk
+from vplacer.topology.assignable import AssignableDevice, offers
 from vplacer.topology.host_topology import HostTopology
+from vplacer.topology.vgpu_room import profile_shape, why_mode_refuses
 
 
 def gpu_matches(host: Host, device: AssignableDevice, ask: GpuAsk) -> bool:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vplacer.constraints.vgpu import TIME_SLICED, profile_shape
 from vplacer.inventory.host import Host
 from vplacer.request.demand import GpuAsk
 from vplacer.topology.host_topology import HostTopology
+from vplacer.topology.vgpu_room import TIME_SLICED, profile_shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from vplacer.constraints.cards import AssignableDevice
 from vplacer.constraints.holdings import PASSTHROUGH, HostUse, host_use, vm_holdings
 from vplacer.constraints.matching import (
     gpu_matches,
@@ -20,11 +19,13 @@ from vplacer.constraints.matching import (
     serves,
 )
 from vplacer.constraints.state import DeviceAssignment, Placement, State
-from vplacer.constraints.vgpu import ProfileShape, profile_shape, room_for
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, Demand, GpuAsk, NicAsk
+from vplacer.topology.assignable import AssignableDevice
 from vplacer.topology.host_topology import HostTopology
+from vplacer.topology.vgpu_capacity import held_shapes as card_shapes
+from vplacer.topology.vgpu_room import ProfileShape, profile_shape, room_for
 
 
 def use_of(state: State, host: str) -> HostUse:
@@ -143,17 +144,7 @@ def _shared_card_open(host: Host, use: HostUse, device: AssignableDevice, ask: G
 def held_shapes(host: Host, use: HostUse, address: PciAddress) -> tuple[ProfileShape, ...]:
     """Return the shapes of the vGPUs standing VMs hold on a card; a profile not known counts as the
     whole card."""
-    shapes = []
-    device = use.devices.get(address)
-    for name in use.vgpu_held.get(address, ()):
-        shape = profile_shape(host, name)
-        if shape is None:
-            whole = device.framebuffer_mib if device is not None else None
-            shape = ProfileShape(name, whole or 0, "unknown", 1)
-        shapes.append(shape)
-    unknown = sum(1 for h in use.held.get(address, ()) if h.kind == "vgpu" and h.profile is None)
-    shapes.extend(ProfileShape("?", 0, "unknown", 1) for _ in range(unknown))
-    return tuple(shapes)
+    return card_shapes(host, use.devices.get(address), use.held.get(address, ()))
 
 
 def _in_open_sets(

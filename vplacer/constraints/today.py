@@ -9,7 +9,7 @@ from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.holdings import (
     VF,
     VGPU,
-    Holding,
+    Claim,
     vm_holdings,
 )
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem
@@ -228,7 +228,7 @@ def _units(problem: Problem, vm: Vm, host: Host) -> list[_Unit]:
 class _Namer:
     """Names the card behind each device of one VM, each whole card once."""
 
-    def __init__(self, problem: Problem, host: Host, holdings: dict[int, Holding]) -> None:
+    def __init__(self, problem: Problem, host: Host, holdings: dict[int, Claim]) -> None:
         self.devices = devices_of_host(problem, host.moid)
         self.by_address = {device.address: device for device in self.devices}
         self.holdings = holdings

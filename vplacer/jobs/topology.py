@@ -49,7 +49,8 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
     vms = reading.inventory.vms_by_host.get(host.moid, ())
     cluster = reading.inventory.cluster_by_moid.get(host.cluster or "")
     measured = host_measurement(host, vms, reading.overlays, reading.inventory.taken_at)
-    description = describe_host(host, topology, vms, cluster, measured)
+    everywhere = reading.inventory.vm_by_moid
+    description = describe_host(host, topology, vms, cluster, measured, everywhere)
     return TopologyResult(description, host_graph(host, topology, vms))
 
 

@@ -6,8 +6,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from vplacer.inventory.pci import PciAddress
 from vplacer.topology.describe import DeviceLine, HostDescription
+from vplacer.topology.describe_use import ClaimLine, FindingLine
 from vplacer.topology.measured import HostMeasurement
+from vplacer.topology.vgpu_capacity import CardCapacity
 
 FORMAT = "vplacer-topology"
 FORMAT_VERSION = 1
@@ -68,9 +71,18 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
             for pair in description.pairs
         ],
         "held_card_not_told": [
-            {"vm": held.moid, "name": held.name, "count": held.count, "hardware_label": held.label}
+            {
+                "vm": held.moid,
+                "name": held.name,
+                "count": held.count,
+                "hardware_label": held.label,
+                "profile": held.profile,
+            }
             for held in description.opaque_holders
         ],
+        "use": [_claim(line) for line in description.use],
+        "findings": [_finding(line) for line in description.findings],
+        "vgpu_capacity": [_capacity(card) for card in description.vgpu_capacity],
         "board": description.board,
         "device_groups": [
             {
@@ -102,6 +114,55 @@ def _measured(measured: HostMeasurement) -> dict[str, Any]:
         ],
         "notes": list(measured.notes),
     }
+
+
+def _claim(line: ClaimLine) -> dict[str, Any]:
+    claim = line.claim
+    return {
+        "vm": claim.vm,
+        "name": line.name,
+        "device_key": claim.device_key,
+        "kind": claim.kind,
+        "address": _address(claim.address),
+        "virtual_function": _address(claim.function),
+        "candidates": [str(address) for address in claim.candidates],
+        "profile": claim.profile,
+        "bound_by": str(claim.bound_by),
+        "hardware_label": claim.label,
+        "group": claim.group,
+        "when": str(claim.when),
+        "certainty": str(claim.certainty),
+        "sources": [str(source) for source in claim.sources],
+        "instance": claim.instance,
+    }
+
+
+def _finding(line: FindingLine) -> dict[str, Any]:
+    finding = line.finding
+    return {
+        "kind": finding.kind,
+        "certainty": str(finding.certainty),
+        "vm": finding.vm,
+        "name": line.name,
+        "address": _address(finding.address),
+        "text": finding.text,
+    }
+
+
+def _capacity(card: CardCapacity) -> dict[str, Any]:
+    return {
+        "address": str(card.address),
+        "mode": card.mode.value,
+        "memory_mib": card.memory_mib,
+        "free_mib": card.free_mib,
+        "unplaceable_mib": card.unplaceable_mib,
+        "held": [{"vm": held.vm, "profile": held.profile, "sure": held.sure} for held in card.held],
+        "profiles": [{"profile": room.profile, "more": room.more, "why": room.why} for room in card.rooms],
+    }
+
+
+def _address(address: PciAddress | None) -> str | None:
+    return None if address is None else str(address)
 
 
 def _device(line: DeviceLine) -> dict[str, Any]:

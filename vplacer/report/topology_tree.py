@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
 from vplacer.report.measured_text import measurement_lines
+from vplacer.report.use_text import capacity_lines, finding_lines, holder_text, opaque_text
 from vplacer.topology.cpu_features import CpuOffer
 from vplacer.topology.describe import DeviceLine, HostDescription, ranges
 from vplacer.topology.values import GroupOffer, LocalitySource, NodeTopology
@@ -34,15 +35,15 @@ def render_tree(description: HostDescription) -> str:
         lines.append(f"package {package}")
         for node in description.nodes:
             if node.package == package:
-                lines += _node(node, description.devices, layout)
+                lines += _node(node, description, layout)
     for node in description.nodes:
         if node.package is None:
-            lines += _node(node, description.devices, layout)
+            lines += _node(node, description, layout)
     known = {node.id for node in description.nodes}
     lost = [line for line in description.devices if line.place.node not in known]
     if lost:
         lines.append("NUMA node unknown")
-        lines += _devices(lost, layout)
+        lines += _devices(lost, layout, description.vm_names)
     lines += _notes(description)
     lines += measurement_lines(description.measured)
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -64,7 +65,7 @@ def _cpu(offers: Sequence[CpuOffer]) -> list[str]:
     return [f"CPU: {'; '.join(parts)}"] if parts else []
 
 
-def _node(node: NodeTopology, devices: Sequence[DeviceLine], layout: _Layout) -> list[str]:
+def _node(node: NodeTopology, description: HostDescription, layout: _Layout) -> list[str]:
     facts = [
         f"  pNUMA {node.id}",
         f"{node.core_count} cores" if node.core_count else "no cores",
@@ -72,10 +73,11 @@ def _node(node: NodeTopology, devices: Sequence[DeviceLine], layout: _Layout) ->
         "package not told" if node.package is None else "",
     ]
     head = "  ".join(fact for fact in facts if fact)
-    return [head, *_devices([line for line in devices if line.place.node == node.id], layout)]
+    mine = [line for line in description.devices if line.place.node == node.id]
+    return [head, *_devices(mine, layout, description.vm_names)]
 
 
-def _devices(devices: Sequence[DeviceLine], layout: _Layout) -> list[str]:
+def _devices(devices: Sequence[DeviceLine], layout: _Layout, names: Mapping[str, str]) -> list[str]:
     """Print devices under their switches, a switch under the one above it, in address order."""
     lines: list[str] = []
     printed: set[PciAddress] = set()
@@ -87,6 +89,8 @@ def _devices(devices: Sequence[DeviceLine], layout: _Layout) -> list[str]:
                 lines.append(f"{' ' * indent}switch {switch.short}")
             indent += 2
         lines.append(_device(line, indent, layout))
+        if line.capacity is not None:
+            lines += [f"{' ' * (indent + 2)}{text}" for text in capacity_lines(line.capacity, names)]
     return lines
 
 
@@ -112,7 +116,7 @@ def _device(line: DeviceLine, indent: int, layout: _Layout) -> str:
         "no passthrough now" if _is_out_of_reach(line) else "",
         "node from an overlay" if place.source is LocalitySource.OVERLAY else "",
         f"the rest below its root port is on pNUMA {hint}" if hint is not None else "",
-        ", ".join(holder.name for holder in line.holders),
+        ", ".join(holder_text(holder) for holder in line.holders),
     ]
     return "  ".join([f"{head:<{layout.start}}", *(fact for fact in facts if fact)])
 
@@ -136,9 +140,7 @@ def _notes(description: HostDescription) -> list[str]:
     lines: list[str] = []
     if description.opaque_holders:
         lines.append("held, vCenter does not tell which card")
-        for held in description.opaque_holders:
-            label = f"  label {held.label}" if held.label else ""
-            lines.append(f"  {held.name}  {held.count} device{'' if held.count == 1 else 's'}{label}")
+        lines += [f"  {opaque_text(held)}" for held in description.opaque_holders]
     unknown = sum(len(line.open_links) for line in description.devices) // 2
     if unknown:
         pairs = "1 pair" if unknown == 1 else f"{unknown} pairs"
@@ -151,6 +153,8 @@ def _notes(description: HostDescription) -> list[str]:
         lines += [
             "  " + " ".join(address.short for address in group) for group in description.ownership_groups
         ]
+    if description.findings:
+        lines += ["findings", *finding_lines(description.findings)]
     for title, sentences in (("assumed", description.assumptions), ("not used", description.mismatches)):
         if sentences:
             lines.append(title)

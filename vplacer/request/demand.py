@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from vplacer.inventory.bound_by import BoundBy as BoundBy  # noqa: PLC0414 - part of a demand's words
 from vplacer.topology.levels import Level
 
 
@@ -37,14 +38,6 @@ class AffinityMode(StrEnum):
     PIN = "pin"
     LABEL = "label"
     HINT = "hint"
-
-
-class BoundBy(StrEnum):
-    """Who chooses the physical card of a device assignment."""
-
-    STATIC = "static"
-    LABEL = "label"
-    PLATFORM = "platform"
 
 
 @dataclass(frozen=True, slots=True)

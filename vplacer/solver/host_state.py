@@ -9,9 +9,10 @@ from vplacer.constraints.holdings import (
     VF,
     VGPU,
     AssignableDevice,
-    Holding,
-    assignable_devices,
-    holdings_of_vm,
+    Claim,
+    cards_of_host,
+    holdings_on,
+    vm_holdings,
 )
 from vplacer.constraints.packing import Divisible, Fit, Item, fits
 from vplacer.constraints.state import Problem
@@ -30,7 +31,7 @@ class ActiveVm:
     class_index: int
     vm: Vm
     consumer: Consumer | None
-    holdings: tuple[Holding, ...]
+    holdings: tuple[Claim, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,10 @@ def build_host_state(
     items, divisible = as_items(consumers, node_ids)
     total_room = supply.total - total(c.whole for c in consumers)
     active_vms = tuple(
-        ActiveVm(index, vm, consumer_of_vm(vm, host, options), holdings_of_vm(vm, host, topology))
+        ActiveVm(index, vm, consumer_of_vm(vm, host, options), vm_holdings(problem, vm.moid))
         for index, vm in actives
     )
-    cards = _cards(host, topology, standing)
+    cards = _cards(problem, host, standing)
     cells = build_cells(cards.cards, topology)
     cell_of = {address: cell.index for cell in cells for address in cell.addresses}
     scarce = tuple(
@@ -184,8 +185,8 @@ class _Cards:
     held: frozenset[PciAddress]
 
 
-def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Cards:
-    """Sort the host's cards by what untouchable VMs hold of them.
+def _cards(problem: Problem, host: Host, standing: tuple[Vm, ...]) -> _Cards:
+    """Sort the host's cards by what untouchable VMs hold of them, and VMs that are not known to be on it.
 
     A VM that holds a whole card nobody names takes one of its candidates from everybody else; a
     virtual function or vGPU nobody names the port or card of counts on each it may be on.
@@ -194,27 +195,26 @@ def _cards(host: Host, topology: HostTopology, standing: tuple[Vm, ...]) -> _Car
     vgpus: dict[PciAddress, list[str]] = {}
     unsure: dict[tuple[PciAddress, ...], int] = {}
     functions: dict[PciAddress, int] = {}
-    for vm in standing:
-        for holding in holdings_of_vm(vm, host, topology):
-            if holding.kind == VF:
-                ports = (holding.address,) if holding.address is not None else holding.candidates
-                for port in ports:
-                    functions[port] = functions.get(port, 0) + 1
-            elif holding.kind == VGPU and holding.group is None and holding.profile is not None:
-                cards_of = (holding.address,) if holding.address is not None else holding.candidates
-                for card in cards_of:
-                    vgpus.setdefault(card, []).append(holding.profile)
-            elif holding.address is not None:
-                held.add(holding.address)
-            elif holding.candidates:
-                unsure[holding.candidates] = unsure.get(holding.candidates, 0) + 1
+    for holding in holdings_on(problem, host, standing):
+        if holding.kind == VF:
+            ports = (holding.address,) if holding.address is not None else holding.candidates
+            for port in ports:
+                functions[port] = functions.get(port, 0) + 1
+        elif holding.kind == VGPU and holding.group is None and holding.profile is not None:
+            cards_of = (holding.address,) if holding.address is not None else holding.candidates
+            for card in cards_of:
+                vgpus.setdefault(card, []).append(holding.profile)
+        elif holding.address is not None:
+            held.add(holding.address)
+        elif holding.candidates:
+            unsure[holding.candidates] = unsure.get(holding.candidates, 0) + 1
     cards = tuple(
         replace(
             card,
             sriov_free_vfs=max(0, card.sriov_free_vfs - functions.get(card.address, 0)),
             passthrough=card.passthrough and not functions.get(card.address),
         )
-        for card in assignable_devices(host, topology)
+        for card in cards_of_host(problem, host).devices
         if card.unusable is None and card.address not in held
     )
     return _Cards(

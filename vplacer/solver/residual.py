@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vplacer.constraints.holdings import Holding
+from vplacer.constraints.holdings import Claim
 from vplacer.constraints.packing import Fit, Item, fits
 from vplacer.constraints.state import Placement
 from vplacer.constraints.supply import Amount, Consumer, Seat, consumer_of_demand, total
@@ -96,7 +96,7 @@ def residual_state(
 
 
 def _hold(
-    holdings: tuple[Holding, ...],
+    holdings: tuple[Claim, ...],
     state: HostState,
     taken: set[PciAddress],
     functions: dict[PciAddress, int],

@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from vplacer.constraints.holdings import AssignableDevice
 from vplacer.constraints.matching import takes_profile
-from vplacer.constraints.vgpu import ProfileShape, all_fit, profile_shape
 from vplacer.inventory.host import GpuMode, Host
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
+from vplacer.topology.vgpu_room import ProfileShape, all_fit, profile_shape
 
 
 def card_patterns(

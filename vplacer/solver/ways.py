@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from vplacer.constraints.matching import group_type, serves
-from vplacer.constraints.vgpu import profile_shape
 from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
 from vplacer.solver.option import AskUse, OptionList, Way
 from vplacer.solver.vgpu_patterns import vgpu_room, why_no_vgpu
+from vplacer.topology.vgpu_room import profile_shape
 
 
 def gpu_ways(

@@ -5,7 +5,6 @@ Labels are those of ``nvidia-smi topo -m``: GPU0.. and NIC0.. in the order of PC
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,24 +14,23 @@ from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice, Pnic
 from vplacer.inventory.pci import PciAddress
-from vplacer.inventory.vm import DynamicBacking, Vm
+from vplacer.inventory.vm import Vm
 from vplacer.topology.cpu_features import CpuOffer, cpu_precisions
-from vplacer.topology.holders import Holder, device_holders
+from vplacer.topology.describe_use import (
+    ClaimLine,
+    FindingLine,
+    HolderLine,
+    OpaqueHolder,
+    UseLines,
+    describe_use,
+)
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
 from vplacer.topology.measured import HostMeasurement
 from vplacer.topology.values import DeviceTopology, GroupOffer, NodeTopology
+from vplacer.topology.vgpu_capacity import CardCapacity
 
 _LABELS = {DeviceKind.GPU: "GPU", DeviceKind.NIC: "NIC", DeviceKind.NVSWITCH: "NVSwitch"}
-
-
-@dataclass(frozen=True, slots=True)
-class HolderLine:
-    """A VM that holds a device; ``how`` as in `vplacer.topology.holders.Holder`."""
-
-    moid: str
-    name: str
-    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,8 @@ class DeviceLine:
 
     ``state``: active | enabled (reboot pending) | capable | none | unknown, of DirectPath I/O.
     ``precisions``: what a GPU computes in, None = not known, or no GPU.
-    ``links``: GPUs joined by NVLink; ``open_links``: GPUs of which it is not known.
+    ``links``: GPUs joined by NVLink; ``open_links``: GPUs of which it is not known. ``capacity``: free
+    vGPU capacity, None where the device is not set up for vGPU.
     """
 
     label: str
@@ -63,19 +62,7 @@ class DeviceLine:
     open_links: tuple[str, ...]
     holders: tuple[HolderLine, ...]
     precisions: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpaqueHolder:
-    """A running VM that holds ``count`` cards by Dynamic DirectPath I/O, and vCenter does not tell which.
-
-    Before API 9.1 it names an instance, not an address. ``label``: the hardware label asked for.
-    """
-
-    moid: str
-    name: str
-    count: int
-    label: str | None
+    capacity: CardCapacity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +115,10 @@ class HostDescription:
     pairs: tuple[PairLine, ...]
     matrix: tuple[MatrixRow, ...]
     opaque_holders: tuple[OpaqueHolder, ...]
+    use: tuple[ClaimLine, ...]
+    findings: tuple[FindingLine, ...]
+    vgpu_capacity: tuple[CardCapacity, ...]
+    vm_names: Mapping[str, str]
     board: str | None
     device_groups: tuple[GroupOffer, ...]
     ownership_groups: tuple[tuple[PciAddress, ...], ...]
@@ -143,18 +134,19 @@ def describe_host(
     vms: Iterable[Vm] = (),
     cluster: Cluster | None = None,
     measured: HostMeasurement | None = None,
+    everywhere: Mapping[str, Vm] | None = None,
 ) -> HostDescription:
-    """Describe a host. ``vms``: those registered on it, to say who holds what; ``cluster``: its own."""
-    vms = tuple(vms)
+    """Describe a host.
+
+    ``vms``: those registered on it, to say who holds what. ``cluster``: its own. ``everywhere``: all VMs of
+    the vCenter by managed object id, to say where a holder is that is not registered on it.
+    """
     labels = _labels(topology)
-    holders = device_holders(host, vms)
-    names = {vm.moid: vm.name for vm in vms}
+    use = describe_use(host, topology, vms, everywhere)
     hardware = {device.address: device for device in host.pci_devices}
     pnics = {pnic.address: pnic for pnic in host.pnics if pnic.address is not None}
     devices = tuple(
-        _device_line(
-            place, labels, topology, hardware[place.address], pnics.get(place.address), holders, names
-        )
+        _device_line(place, labels, topology, hardware[place.address], pnics.get(place.address), use)
         for place in topology.devices
     )
     shown = [*topology.gpus, *topology.nics]
@@ -171,7 +163,11 @@ def describe_host(
         devices=devices,
         pairs=tuple(_pair(a, b, labels, topology) for a, b in combinations(topology.devices, 2)),
         matrix=tuple(_row(device, shown, labels, topology) for device in shown),
-        opaque_holders=_opaque_holders(vms, holders),
+        opaque_holders=use.opaque,
+        use=use.claims,
+        findings=use.findings,
+        vgpu_capacity=use.capacity,
+        vm_names=use.names,
         board=topology.board,
         device_groups=topology.device_groups,
         ownership_groups=topology.ownership_groups,
@@ -196,8 +192,7 @@ def _device_line(
     topology: HostTopology,
     device: PciDevice,
     pnic: Pnic | None,
-    holders: Mapping[PciAddress, tuple[Holder, ...]],
-    names: Mapping[str, str],
+    use: UseLines,
 ) -> DeviceLine:
     links, open_links = [], []
     if place.kind is DeviceKind.GPU:
@@ -209,11 +204,6 @@ def _device_line(
                 open_links.append(labels[other.address])
             elif lanes > 0:
                 links.append(LinkLine(labels[other.address], other.address, lanes))
-    held = [
-        HolderLine(holder.vm, names.get(holder.vm, holder.vm), holder.how)
-        for address in (place.address, *place.functions)
-        for holder in holders.get(address, ())
-    ]
     model = gpu_by_ids(device.ids) if place.kind is DeviceKind.GPU else None
     return DeviceLine(
         label=labels[place.address],
@@ -224,26 +214,10 @@ def _device_line(
         link_mbps=None if pnic is None else pnic.link_mbps,
         links=tuple(links),
         open_links=tuple(open_links),
-        holders=tuple(dict.fromkeys(held)),
+        holders=use.holders(place),
         precisions=None if model is None else model.types,
+        capacity=use.capacity_of(place.address),
     )
-
-
-def _opaque_holders(
-    vms: Iterable[Vm], holders: Mapping[PciAddress, tuple[Holder, ...]]
-) -> tuple[OpaqueHolder, ...]:
-    found = []
-    for vm in vms:
-        if not vm.is_on:
-            continue
-        asked = Counter(d.backing.label for d in vm.devices if isinstance(d.backing, DynamicBacking))
-        told = sum(1 for held in holders.values() for h in held if h.vm == vm.moid and h.how == "assigned")
-        if sum(asked.values()) > told:
-            found += [
-                OpaqueHolder(vm.moid, vm.name, count, label)
-                for label, count in sorted(asked.items(), key=lambda item: item[0] or "")
-            ]
-    return tuple(found)
 
 
 def _state(device: PciDevice) -> str:

@@ -5,7 +5,7 @@ the graph are strings, "type:id"; attributes are strings, numbers and booleans, 
 known is an attribute that is not there, so the graph writes to GraphML and JSON as it is.
 
 Edges carry ``type``: "contains" (a tree), "nvlink" (with ``lanes``), "runs_on" (VM and host, the host it
-is registered on) and "holds" (VM and device, with ``how``).
+is registered on) and "holds" (VM and device, with ``how``, ``when`` and ``certainty``).
 
     vcenter:<instance uuid>   datacenter:<moid>   cluster:<moid>   host:<moid>   vm:<moid>
     package:<host moid>/<number>   node:<host moid>/<number>
@@ -173,7 +173,12 @@ def _add_devices(graph: Graph, moid: str, devices: tuple[DeviceLine, ...]) -> No
         for holder in line.holders:
             if f"vm:{holder.moid}" in graph:
                 graph.add_edge(
-                    f"vm:{holder.moid}", f"device:{moid}/{place.address}", type="holds", how=holder.how
+                    f"vm:{holder.moid}",
+                    f"device:{moid}/{place.address}",
+                    type="holds",
+                    how=holder.how,
+                    when=str(holder.when),
+                    certainty=str(holder.certainty),
                 )
 
 

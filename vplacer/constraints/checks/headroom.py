@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from vplacer.constraints.cards import AssignableDevice, devices_of_host
+from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.costs import SOFTER_RULE
 from vplacer.constraints.holdings import PASSTHROUGH, VGPU, vm_holdings
 from vplacer.constraints.loads import load_of, load_today, supply_of
 from vplacer.constraints.registry import Check, Relaxation
 from vplacer.constraints.state import Problem, State, Violation
 from vplacer.constraints.steering import ask_of
-from vplacer.constraints.vgpu import profile_shape
 from vplacer.inventory.host import ConnectionState, Host, HostPower
 from vplacer.request.demand import Demand, GpuAsk
+from vplacer.topology.assignable import AssignableDevice
+from vplacer.topology.vgpu_room import profile_shape
 
 ID = "headroom"
 

@@ -11,10 +11,10 @@ from vplacer.constraints.holdings import VGPU, HostUse
 from vplacer.constraints.registry import Relaxation, host_check
 from vplacer.constraints.state import Confidence, Problem, State, Violation
 from vplacer.constraints.steering import ask_of, candidates, held_shapes, use_of
-from vplacer.constraints.vgpu import ProfileShape, all_fit, profile_shape, room_for, why_mode_refuses
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import Demand, GpuAsk
+from vplacer.topology.vgpu_room import ProfileShape, all_fit, profile_shape, room_for, why_mode_refuses
 
 ID = "vgpu"
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from vplacer.constraints.cards import AssignableDevice, devices_of_host, offers
+from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.costs import HOST_CHANGE, LESS_DEVICES, OTHER_BINDING
 from vplacer.constraints.matching import gpu_matches, group_sets, group_type
 from vplacer.constraints.registry import Filter, Relaxation
 from vplacer.constraints.state import Problem
-from vplacer.constraints.vgpu import profile_shape, room_for, why_mode_refuses
 from vplacer.inventory.host import Host
 from vplacer.request.demand import Demand, GpuAsk
+from vplacer.topology.assignable import AssignableDevice, offers
+from vplacer.topology.vgpu_room import profile_shape, room_for, why_mode_refuses
 
 
 def rejects(problem: Problem, demand: Demand, host: Host) -> str | None:

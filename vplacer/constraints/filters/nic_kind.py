@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from vplacer.constraints.cards import AssignableDevice, devices_of_host
+from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.costs import LESS_DEVICES, OTHER_BINDING
 from vplacer.constraints.matching import why_nic_differs
 from vplacer.constraints.registry import Filter, Relaxation
 from vplacer.constraints.state import Problem
 from vplacer.inventory.host import Host
 from vplacer.request.demand import Demand, NicAsk
+from vplacer.topology.assignable import AssignableDevice
 
 
 def rejects(problem: Problem, demand: Demand, host: Host) -> str | None:

@@ -13,10 +13,10 @@ from vplacer.constraints.holdings import PASSTHROUGH, VGPU, devices_of_host, vm_
 from vplacer.constraints.loads import vm_consumer
 from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import consumer_of_demand, demand_amount
-from vplacer.constraints.vgpu import profile_shape
 from vplacer.inventory.host import Host
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.rows import Key, Row, RowSet
+from vplacer.topology.vgpu_room import profile_shape
 
 _CARD = 1000
 

@@ -18,7 +18,9 @@ from vplacer.inventory.gpu_models import NVIDIA
 from vplacer.inventory.host import Host, PciDevice
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import DynamicBacking, StaticBacking, VgpuBacking, Vm
-from vplacer.topology.holders import device_holders
+from vplacer.topology.build import build_host_topology
+from vplacer.topology.claims import Source, host_cards
+from vplacer.topology.device_use import device_use
 from vplacer.topology.importers.facts import QueryFile, ReadOptions
 from vplacer.topology.importers.smi_matrix import SmiMatrix, SmiRow
 from vplacer.topology.importers.smi_query import COMMAND, parse_query
@@ -221,5 +223,10 @@ def _cards_of(vm: Vm, host: Host, options: ReadOptions) -> dict[PciAddress, PciD
     cards = _host_gpus(host)
     if options.gpus:
         return cards
-    holders = device_holders(host, options.vms)
-    return {a: card for a, card in cards.items() if any(h.vm == vm.moid for h in holders.get(a, ()))}
+    use = device_use(host_cards(host, build_host_topology(host)), options.vms)
+    own = {
+        claim.address
+        for claim in use.claims
+        if claim.vm == vm.moid and (claim.certain or Source.ASSIGNED_ID in claim.sources)
+    }
+    return {address: card for address, card in cards.items() if address in own}

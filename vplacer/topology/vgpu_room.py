@@ -6,13 +6,16 @@ Same-size: the first vGPU fixes the framebuffer size of the card until it is emp
 types of one size may mix (F. Denneman, "How same size vGPU mode and right-sizing shape GPU placement
 efficiency", 2026-02-19). At most 32 vGPUs a card (NVIDIA Virtual GPU Software User Guide).
 
-Mixed-size (8.0 U3 on): every profile starts at fixed offsets, so free memory may be unusable, and fewer
-of some types fit than in same-size mode (the same guide; F. Denneman, "Mixed size vGPU mode in
-practice", 2026-02-24). The rule taken here: a profile occupies a block of the card's memory halved as
-often as it still fits, aligned to its own size. 16 GB on a 48 GB card thus takes 24 GB.
+Mixed-size (8.0 U3 on): every profile starts at published offsets (`vplacer.topology.vgpu_placements`), so
+free memory may be unusable, and fewer of some types fit than in same-size mode. The published tables have
+one pattern, which serves for the sizes they leave out: the card's memory is halved as often as the size
+still fits, and a profile starts at the beginning of every other part and ends at the end of the rest. A
+card of a memory size for which no table is published may follow it or not: there a vGPU is taken to lie
+anywhere, and half as many to fit.
 
-MIG: instances of g compute slices start at the memory slices that `nvidia-smi mig -lgipp` lists
-(NVIDIA Multi-Instance GPU User Guide): 8 memory slices, 4 on A30.
+MIG: instances of g compute slices start at the memory slices that `nvidia-smi mig -lgipp` lists for A30,
+A100, H100 and H200 (NVIDIA Multi-Instance GPU User Guide): 8 memory slices and 7 compute slices, 4 of
+each on A30. One instance a card has the media extensions (profiles "...me").
 
 Where the vGPUs that already run lie is not told. They are taken to lie where they are most in the way.
 """
@@ -25,20 +28,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vplacer.constraints.cards import AssignableDevice
-from vplacer.inventory.gpu_facts import GpuModel
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import GpuMode, Host, VgpuProfile
 from vplacer.inventory.limits_table import parse_release
 from vplacer.inventory.pci import PciIds
+from vplacer.topology.assignable import AssignableDevice
+from vplacer.topology.vgpu_placements import (
+    ADA_MOST_1_GIB,
+    MOST_MIXED,
+    MOST_SAME_SIZE,
+    is_halved,
+    placements,
+)
 
 TIME_SLICED = "timeSliced"
 MIG = "mig"
 
 MAX_PER_CARD = 32
 
+_MIB_PER_GIB = 1024
+
 _MIG_NAME = re.compile(r"-(?P<slices>\d+)-(?P<gib>\d+)[a-z]+$")
 _NAME = re.compile(r"-(?P<gib>\d+)[a-z]\d*$")
+_MEDIA = re.compile(r"(?<!no)me(all)?$")
 
 Interval = tuple[int, int]
 
@@ -49,7 +61,8 @@ class ProfileShape:
 
     ``sharing``: "timeSliced" | "mig". ``per_card_max``: how many an empty card takes in same-size or
     MIG mode, None = the card's memory is not known. ``slices``: compute slices of a MIG profile.
-    ``types_mix``: whether the host lets types of one size share a card.
+    ``types_mix``: whether the host lets types of one size share a card. ``media``: a MIG profile with the
+    media extensions, of which a card has one.
     """
 
     name: str
@@ -58,6 +71,12 @@ class ProfileShape:
     per_card_max: int | None
     slices: int | None = None
     types_mix: bool = True
+    media: bool = False
+
+    @property
+    def gib(self) -> int:
+        """The framebuffer in whole GiB, at least 1."""
+        return max(1, math.ceil(self.framebuffer_mib / _MIB_PER_GIB))
 
 
 def profile_shape(host: Host, name: str) -> ProfileShape | None:
@@ -74,11 +93,15 @@ def profile_shape(host: Host, name: str) -> ProfileShape | None:
         if gib is None:
             return None
         sharing = MIG if _MIG_NAME.search(name) else TIME_SLICED
-        return ProfileShape(name, _mib(gib), sharing, None, _slices(name), _types_mix(host))
+        return ProfileShape(name, _mib(gib), sharing, None, _slices(name), _types_mix(host), _media(name))
     sharing = described.sharing or (MIG if _MIG_NAME.search(name) else TIME_SLICED)
     framebuffer = _mib(described.framebuffer_gib)
     most = _per_card(host, described, sharing)
-    return ProfileShape(name, framebuffer, sharing, most, _slices(name), _types_mix(host))
+    return ProfileShape(name, framebuffer, sharing, most, _slices(name), _types_mix(host), _media(name))
+
+
+def _media(name: str) -> bool:
+    return _MIG_NAME.search(name.lower()) is not None and _MEDIA.search(name.lower()) is not None
 
 
 def _types_mix(host: Host) -> bool:
@@ -110,10 +133,17 @@ def _per_card(host: Host, profile: VgpuProfile, sharing: str) -> int | None:
     memory = model.memory_mib if model is not None else _largest_profile(host, profile)
     if memory <= 0:
         return None
+    ids = PciIds(profile.vendor, profile.device)
     if sharing == MIG:
         shape = ProfileShape(profile.name, _mib(profile.framebuffer_gib), MIG, None, _slices(profile.name))
-        return _room(_mig_slots(shape, memory, model), ())
-    return min(MAX_PER_CARD, memory // _mib(profile.framebuffer_gib))
+        return 1 if _media(profile.name) else _room(_mig_slots(shape, memory, ids), ())
+    return _most_same_size(memory, _mib(profile.framebuffer_gib))
+
+
+def _most_same_size(memory_mib: int, framebuffer_mib: int) -> int:
+    most = min(MAX_PER_CARD, memory_mib // framebuffer_mib)
+    sizes = (memory_mib // _MIB_PER_GIB, framebuffer_mib // _MIB_PER_GIB)
+    return min(most, MOST_SAME_SIZE.get(sizes, most))
 
 
 def _largest_profile(host: Host, profile: VgpuProfile) -> int:
@@ -151,21 +181,20 @@ def room_for(card: AssignableDevice, shape: ProfileShape, held: tuple[ProfileSha
     if memory is None:
         return 0 if held else 1
     if shape.sharing == MIG:
-        model = gpu_by_ids(card.ids)
-        slots = _mig_slots(shape, memory, model)
-        return _room(slots, tuple(_mig_slots(other, memory, model) for other in held))
+        slots = _mig_slots(shape, memory, card.ids)
+        room = _room(slots, tuple(_mig_slots(other, memory, card.ids) for other in held))
+        if not shape.media:
+            return room
+        return 0 if any(other.media for other in held) else min(1, room)
     if card.mode is GpuMode.MIXED_SIZE:
-        return _room(
-            _mixed_slots(shape.framebuffer_mib, memory),
-            tuple(_mixed_slots(other.framebuffer_mib, memory) for other in held),
-        )
+        return _mixed_room(card.ids, memory, shape, held)
     if any(other.framebuffer_mib != shape.framebuffer_mib for other in held):
         return 0
     if not shape.types_mix and any(other.name != shape.name for other in held):
         return 0
     most = shape.per_card_max
     if most is None:
-        most = min(MAX_PER_CARD, memory // shape.framebuffer_mib)
+        most = _most_same_size(memory, shape.framebuffer_mib)
     return max(0, most - len(held))
 
 
@@ -187,22 +216,56 @@ def _card_memory(card: AssignableDevice, shape: ProfileShape) -> int | None:
     return None
 
 
+def _mixed_room(ids: PciIds, memory_mib: int, shape: ProfileShape, held: tuple[ProfileShape, ...]) -> int:
+    memory = memory_mib // _MIB_PER_GIB
+    slots, known = mixed_slots(ids, shape.gib, memory)
+    if known:
+        return _room(slots, tuple(_mixed_places(ids, other.gib, memory) for other in held))
+    # Where a vGPU lies is not published: one of another size may reach into one place more than it fills.
+    blocked = sum(1 if o.gib == shape.gib else math.ceil(o.gib / shape.gib) + 1 for o in held)
+    return max(0, len(slots) - blocked)
+
+
 @lru_cache(maxsize=4096)
-def _mixed_slots(framebuffer_mib: int, memory_mib: int) -> tuple[Interval, ...]:
-    """The places of a profile on a mixed-size card: the memory halved as often as it still fits."""
-    if framebuffer_mib > memory_mib:
-        return ()
-    count = 1 << int(math.log2(memory_mib // framebuffer_mib))
-    count = min(count, MAX_PER_CARD)
-    return tuple((index * memory_mib // count, (index + 1) * memory_mib // count) for index in range(count))
+def mixed_slots(ids: PciIds, size: int, memory: int) -> tuple[tuple[Interval, ...], bool]:
+    """The places of a size on a mixed-size card, all in GiB, and whether they are published."""
+    if size > memory:
+        return (), True
+    table = placements(ids, memory)
+    if table is not None and size in table:
+        return tuple((start, start + size) for start in table[size]), True
+    count = min(1 << int(math.log2(memory // size)), MAX_PER_CARD)
+    if table is not None and is_halved(ids):
+        model = gpu_by_ids(ids)
+        if size == 1 and memory == 48 and (model is None or model.generation == "ada"):
+            count = min(count, ADA_MOST_1_GIB)
+        return _halved(size, memory, count), True
+    most = MOST_MIXED.get(memory, {}).get(size)
+    count = max(1, count // 2) if most is None else min(count, most)
+    return _halved(size, memory, count), False
 
 
-def _mig_slots(shape: ProfileShape, memory_mib: int, model: GpuModel | None) -> tuple[Interval, ...]:
+def _halved(size: int, memory: int, count: int) -> tuple[Interval, ...]:
+    starts = [
+        index * memory // count if index % 2 == 0 else (index + 1) * memory // count - size
+        for index in range(count)
+    ]
+    return tuple((start, start + size) for start in starts)
+
+
+def _mixed_places(ids: PciIds, size: int, memory: int) -> tuple[Interval, ...]:
+    """Where a vGPU that runs may lie: its places, or anywhere where they are not published."""
+    slots, known = mixed_slots(ids, size, memory)
+    return slots if known else tuple((start, start + size) for start in range(memory - size + 1))
+
+
+def _mig_slots(shape: ProfileShape, memory_mib: int, ids: PciIds) -> tuple[Interval, ...]:
     """The places of a MIG profile in memory slices."""
     slices = shape.slices
     if slices is None:
         return ()
     # A card that no catalogue knows certainly takes one instance and no more.
+    model = gpu_by_ids(ids)
     if model is None or model.mig_shape is None:
         return ((0, 1),)
     total, compute = model.mig_shape.memory_slices, model.mig_shape.instances
