@@ -21,6 +21,7 @@ from vplacer.inventory.cluster import (
     VmHostRule,
     VmVmRule,
 )
+from vplacer.inventory.cpu_models import cpu_features
 from vplacer.inventory.host import (
     ConnectionState,
     DeviceBinding,
@@ -258,6 +259,18 @@ def host(moid: str, node: Node, places: Places) -> Host:
         ),
         options=tuple(sorted((k, v) for k, v in options.items() if k.startswith("Numa.") and v is not None)),
         reboot_required=node.flag("summary.rebootRequired"),
+        cpu_features=features(config.all("featureCapability")),
+        cpu_features_visible=features(config.all("maskedFeatureCapability")),
+    )
+
+
+def features(told: list[Node]) -> tuple[str, ...] | None:
+    """Return those features of the catalogue that a list says are there; None where it is not told."""
+    known = {feature.key for feature in cpu_features()}
+    if "cpuid.lm" not in {n.text("key") for n in told}:
+        return None
+    return tuple(
+        sorted(n.text("key") or "" for n in told if n.text("key") in known and n.text("value") == "1")
     )
 
 
