@@ -115,7 +115,8 @@ def _judge(verb: Verb, rights: Rights | Untold, asked: bool) -> VerbResult:
         looked_at[need.kind] = f"{need.kind}: {found.sample.words}"
         lacking = found.lacking.get(need.privilege, ())
         if lacking:
-            examples = tuple(named(KIND_WORDS[need.kind], moid) for moid in lacking[:_EXAMPLES])
+            shown = () if need.kind == ROOT else lacking[:_EXAMPLES]
+            examples = tuple(named(KIND_WORDS[need.kind], moid) for moid in shown)
             missing.append(
                 MissingPrivilege(
                     need.privilege, need.kind, need.why, len(lacking), found.sample.looked_at, examples

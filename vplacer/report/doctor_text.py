@@ -75,9 +75,10 @@ def _verb_lines(verb: Mapping[str, Any], style: Style) -> list[str]:
     lines = [f"  {style.paint(word.ljust(_WIDTH), colour)} {verb['verb']}{asked}"]
     indent = " " * (_WIDTH + 5)
     for item in verb["missing"]:
+        names = f" ({', '.join(item['examples'])})" if item["examples"] else ""
         lines.append(
             f"{indent}{item['privilege']} on {_kind(item['on'])}: missing on {item['objects']} of "
-            f"{item['looked_at']} ({', '.join(item['examples'])}), {item['for']}"
+            f"{item['looked_at']}{names}, {item['for']}"
         )
     lines += [f"{indent}not checked: {text}" for text in verb["not_checked"]]
     if verb["looked_at"] and verb["verb"] == "read":
