@@ -9,7 +9,7 @@ A file is one group. A case has a ``name``, its public ``source``, and ``steps``
 - ``matrix``: output of ``nvidia-smi topo -m`` (a public ``file``) of a host like it, to words and nodes;
 - ``dump``: the public HostSystem, to counts by kind;
 - ``topology``: a site, ``overlays`` made of it once, and what its hosts are (`tests.topology.observed`,
-  ``findings`` on settings by kind and VM);
+  ``findings`` by kind and VM);
 - ``plan``: a site, ``claims`` of hosts, a request and its outcome (`tests.solver.outcome`);
 - ``mmio``: memory sizes of cards, to the size of the region; ``cores_per_socket``: vCPUs and the limit.
 
@@ -28,12 +28,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPO
-from tests.sites.chain import check_findings, resolved_cards
+from tests.sites.chain import check_findings, described, resolved_cards
 from tests.solver.outcome import check_expected, claimed, decide
 from tests.topology.observed import check_topology
 from tests.topology.smi_hosts import host_of
 from tests.vsphere.pci_host import backing_of, facts_of, read_case, read_numa
-from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.vnuma_shape import legal_cores_per_socket
 from vplacer.errors import VplacerError
 from vplacer.inventory.device_kind import device_kind
@@ -298,8 +297,7 @@ def _topology(step: dict[str, Any], kinds: dict[str, Any], data: _Data) -> None:
         expect = dict(resolved_cards(topologies[host.moid], step["expect"].get(host.name, {})))
         wanted = expect.pop("findings", None)
         if wanted is not None:
-            vms = site.inventory.vms_by_host.get(host.moid, ())
-            check_findings(settings_findings(host, topologies[host.moid], vms), site.inventory, wanted)
+            check_findings(described(site.inventory, topologies, host.name), wanted)
         if expect:
             check_topology(topologies[host.moid], expect)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vplacer.constraints.settings_findings import settings_findings
 from vplacer.inventory.cluster import ResourcePool
-from vplacer.inventory.finding import Finding
 from vplacer.inventory.host import Host, PciDevice
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
@@ -120,7 +119,9 @@ def resolved_cards(topology: HostTopology, value: Any) -> Any:
 def described(inventory: Inventory, topologies: dict[str, HostTopology], name: str) -> HostDescription:
     """Describe the host of a name."""
     (host,) = [host for host in inventory.hosts if host.name == name]
-    return describe_host(host, topologies[host.moid], inventory.vms_by_host.get(host.moid, ()))
+    topology, vms = topologies[host.moid], inventory.vms_by_host.get(host.moid, ())
+    odd = settings_findings(host, topology, vms)
+    return describe_host(host, topology, vms, everywhere=inventory.vm_by_moid, more_findings=odd)
 
 
 def chained(path: Path) -> ChainedSite:
@@ -131,13 +132,12 @@ def chained(path: Path) -> ChainedSite:
     return ChainedSite(site, read, build_topologies(read, site.overlays))
 
 
-def check_findings(found: Iterable[Finding], inventory: Inventory, wanted: dict[str, dict[str, str]]) -> None:
-    """Assert that there are these findings and no others.
+def check_findings(shown: HostDescription, wanted: dict[str, dict[str, str]]) -> None:
+    """Assert that a host has these findings and no others.
 
     ``wanted``: kind to VM to a pattern of the sentence and its certainty in brackets; "" = about no VM.
     """
-    names = {vm.moid: vm.name for vm in inventory.vms}
-    have = {(finding.kind, names.get(finding.vm or "", "")): finding for finding in found}
+    have = {(line.finding.kind, line.name or ""): line.finding for line in shown.findings}
     told = sorted((kind, vm) for kind, vms in wanted.items() for vm in vms)
     assert sorted(have) == told, [finding.text for finding in have.values()]
     for kind, vms in wanted.items():

@@ -38,6 +38,7 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
         UnknownObjectError, AmbiguousObjectError: the name fits no host, or several.
         VplacerError: the inventory cannot be read.
     """
+    from vplacer.constraints.settings_findings import settings_findings
     from vplacer.topology.build import build_topologies
     from vplacer.topology.describe import describe_host
     from vplacer.topology.graph import host_graph
@@ -50,7 +51,8 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
     cluster = reading.inventory.cluster_by_moid.get(host.cluster or "")
     measured = host_measurement(host, vms, reading.overlays, reading.inventory.taken_at)
     everywhere = reading.inventory.vm_by_moid
-    description = describe_host(host, topology, vms, cluster, measured, everywhere)
+    odd = settings_findings(host, topology, vms)
+    description = describe_host(host, topology, vms, cluster, measured, everywhere, odd)
     return TopologyResult(description, host_graph(host, topology, vms))
 
 

@@ -11,6 +11,7 @@ from itertools import combinations
 
 from vplacer.inventory.cluster import Cluster
 from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.finding import Finding
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice, Pnic
 from vplacer.inventory.pci import PciAddress
@@ -23,6 +24,7 @@ from vplacer.topology.describe_use import (
     OpaqueHolder,
     UseLines,
     describe_use,
+    finding_line,
 )
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
@@ -135,11 +137,13 @@ def describe_host(
     cluster: Cluster | None = None,
     measured: HostMeasurement | None = None,
     everywhere: Mapping[str, Vm] | None = None,
+    more_findings: Iterable[Finding] = (),
 ) -> HostDescription:
     """Describe a host.
 
     ``vms``: those registered on it, to say who holds what. ``cluster``: its own. ``everywhere``: all VMs of
     the vCenter by managed object id, to say where a holder is that is not registered on it.
+    ``more_findings``: what was found on the settings of the host and its VMs.
     """
     labels = _labels(topology)
     use = describe_use(host, topology, vms, everywhere)
@@ -165,7 +169,7 @@ def describe_host(
         matrix=tuple(_row(device, shown, labels, topology) for device in shown),
         opaque_holders=use.opaque,
         use=use.claims,
-        findings=use.findings,
+        findings=(*use.findings, *(finding_line(finding, use.names) for finding in more_findings)),
         vgpu_capacity=use.capacity,
         vm_names=use.names,
         board=topology.board,

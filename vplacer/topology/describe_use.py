@@ -115,12 +115,16 @@ def describe_use(
         claims=tuple(ClaimLine(names.get(claim.vm, claim.vm), claim) for claim in use.claims),
         opaque=_opaque(use.use.uncertain, names),
         findings=tuple(
-            FindingLine(None if f.vm is None else names.get(f.vm, f.vm), f)
-            for f in use_findings(cards, use, topology, vms, everywhere)
+            finding_line(finding, names) for finding in use_findings(cards, use, topology, vms, everywhere)
         ),
         capacity=vgpu_capacity(host, use.use),
         names=names,
     )
+
+
+def finding_line(finding: Finding, names: Mapping[str, str]) -> FindingLine:
+    """Return a finding with the name of its VM. ``names``: of VMs by managed object id."""
+    return FindingLine(None if finding.vm is None else names.get(finding.vm, finding.vm), finding)
 
 
 def _how(claim: Claim) -> str:
