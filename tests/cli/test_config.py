@@ -52,6 +52,7 @@ def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:
         ("password = 'x'", "c.toml: password: no such setting"),
         ("vcenter = ", "c.toml: is not a TOML file: "),
         ("config = 'x'", "c.toml: config: no such setting"),
+        (f"seed = {'9' * 5000}", "c.toml: is not a TOML file"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(text: str, message: str, folder: Path) -> None:

@@ -77,6 +77,7 @@ def _edited(change: dict[str, Any], *, resealed: bool = False) -> bytes:
 
 
 WHOLE = plan_bytes(case_named(MIX).plan())
+STEP = json.loads(WHOLE)["steps"][0]
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,11 @@ WHOLE = plan_bytes(case_named(MIX).plan())
         (WHOLE.replace(b'"esx3"', b'"esx4"', 1), FileFormatError, "changed after it was written"),
         (WHOLE.replace(b'"sha256": "', b'"sha256": "0', 1), FileFormatError, "changed after it was written"),
         (_edited({"applyable": 1}, resealed=True), FileFormatError, "applyable: 1 is not true or false"),
+        (
+            _edited({"steps": [{**STEP, "change": {"type": []}}]}, resealed=True),
+            FileFormatError,
+            "the type a list is none of",
+        ),
         (_edited({"surprise": 1}, resealed=True), FileFormatError, "unknown key 'surprise'"),
         (_edited({"format_version": "one"}), FileFormatError, "format_version: not a version number"),
         (_edited({"format_version": 2, "tool_version": "9.9"}), NewerFormatError, "written by vplacer 9.9"),

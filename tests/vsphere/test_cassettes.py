@@ -303,6 +303,8 @@ WHOLE = cassette(exchange())
         ("entry.json", cassette(exchange(), 7), FileFormatError, "interactions[1]"),
         ("status.json", cassette(exchange(response__status=None)), FileFormatError, "interactions[0]"),
         ("body.json", cassette(exchange(request__body=5)), FileFormatError, "interactions[0]"),
+        ("key.json", cassette(exchange(request__surprise=None)), FileFormatError, "interactions[0]"),
+        ("header.json", cassette(exchange(request__headers={"A": []})), FileFormatError, "interactions[0]"),
         ("no-version.json", cassette(exchange(request__headers={})), FileFormatError, "no call to a vCenter"),
     ],
 )

@@ -144,7 +144,8 @@ def _parse(path: Path) -> dict[str, Any]:
         raise UsageError("cannot read the configuration file", obj=str(path), why=error.strerror) from None
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    # ValueError: also a number of thousands of digits; RecursionError: lists nested as deep.
+    except (ValueError, RecursionError) as error:
         raise FileFormatError("is not a TOML file", path=str(path), why=str(error)) from None
 
 

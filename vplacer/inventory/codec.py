@@ -245,7 +245,7 @@ def _class_union(members: tuple[Any, ...]) -> Decoder:
 
     def read(value: Any) -> Any:
         tag = value.get(_TAG) if type(value) is dict else None
-        if tag not in table:
+        if not isinstance(tag, str) or tag not in table:
             raise CodecError(f"the type {_shown(tag)} is none of {', '.join(table)}")
         return table[tag](value)
 

@@ -288,15 +288,25 @@ def _is_interaction(entry: object) -> bool:
             request.keys() <= _REQUEST_KEYS
             and isinstance(request["method"], str)
             and isinstance(request["uri"], str)
-            and isinstance(request["headers"], dict)
+            and _are_headers(request["headers"])
             and isinstance(request["body"], str | None)
             and isinstance(response["status"]["code"], int)
             and isinstance(response["status"]["message"], str)
-            and isinstance(response["headers"], dict)
+            and _are_headers(response["headers"])
             and isinstance(response["body"]["string"], str)
         )
     except (AttributeError, KeyError, TypeError):
         return False
+
+
+def _are_headers(value: object) -> bool:
+    """Whether a value is headers: a text by name, or a list of texts with one at least."""
+    if not isinstance(value, dict):
+        return False
+    return all(
+        isinstance(item, str) or (isinstance(item, list) and item and all(isinstance(x, str) for x in item))
+        for item in value.values()
+    )
 
 
 def _describe(document: dict[str, Any], path: Path) -> Recorded:
