@@ -2,7 +2,8 @@
 
     python docs/picture.py            writes docs/plan.svg and docs/topology.svg
 
-Each is what the program prints on a terminal, as rich's export draws it.
+The plan is what the program prints on a terminal, as rich's export draws it; the topology is a picture
+that the program makes.
 """
 
 from __future__ import annotations
@@ -20,10 +21,8 @@ from rich.text import Text
 
 DOCS = Path(__file__).resolve().parent
 CODE = "from vplacer.cli.main import run; run()"
-PICTURES = {
-    "plan.svg": "vplacer plan --dry-run --lab a30pairs -r a30pairs --now 2025-01-13",
-    "topology.svg": "vplacer topology show esx01 --lab a30pairs",
-}
+TERMINALS = {"plan.svg": "vplacer plan --dry-run --lab a30pairs -r a30pairs --now 2025-01-13"}
+OWN = {"topology.svg": "vplacer topology show esx01 --lab a30pairs --format svg"}
 
 
 def output(command: str) -> str:
@@ -56,8 +55,10 @@ def draw(command: str, path: Path) -> None:
 
 def main() -> None:
     """Draw all pictures."""
-    for name, command in PICTURES.items():
+    for name, command in TERMINALS.items():
         draw(command, DOCS / name)
+    for name, command in OWN.items():
+        (DOCS / name).write_text(output(command), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -292,7 +292,7 @@ def test_a_claim_outlives_the_card_being_usable() -> None:
     assert (free.state, free.holders) == ("active", ())
     lines = [line.strip() for line in render_tree(description).splitlines()]
     first, second = [line for line in lines if line.startswith("GPU")]
-    assert first.endswith("no passthrough now  claims (when switched on)")
+    assert first.endswith("no passthrough  held by claims (when switched on)")
     assert "claims" not in second
 
 

@@ -40,6 +40,7 @@ TREE: Final = Branch(
             "Look at what hangs on which NUMA node, PCIe switch and NVLink.",
             {
                 "show": Leaf("topology_show", "Show the topology of one host."),
+                "export": Leaf("topology_export", "Write the topology of hosts for other programs."),
                 "import": Leaf("topology_import", "Make an overlay from what a tool says of a host."),
             },
             (

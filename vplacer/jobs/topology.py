@@ -1,33 +1,24 @@
-"""The topology of one host, described for the exporters, or as a graph."""
+"""The topology of one host, or of each, as the formats want it."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vplacer.errors import AmbiguousObjectError, UnknownObjectError
 from vplacer.inventory.host import Host
 from vplacer.inventory.vcenter import Inventory
 from vplacer.jobs.fixtures import file_or_fixture
-from vplacer.jobs.source import SourceOptions, load_site, read_source
+from vplacer.jobs.source import Reading, SourceOptions, load_site, read_source
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
-    from vplacer.topology.describe import HostDescription
-    from vplacer.topology.graph import Graph
+    from vplacer.topology.host_topology import HostTopology
+    from vplacer.topology.host_view import HostView
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyResult:
-    """A host as the exporters want it. ``graph`` is what DOT and GraphML are made from."""
-
-    description: HostDescription
-    graph: Graph
-
-
-def host_topology(name: str, options: SourceOptions, world: World) -> TopologyResult:
-    """Describe the topology of a host.
+def host_topology(name: str, options: SourceOptions, world: World) -> HostView:
+    """Return the view of a host.
 
     Args:
         name: the host's name, its name up to the first dot, or its managed object id.
@@ -38,22 +29,43 @@ def host_topology(name: str, options: SourceOptions, world: World) -> TopologyRe
         UnknownObjectError, AmbiguousObjectError: the name fits no host, or several.
         VplacerError: the inventory cannot be read.
     """
-    from vplacer.constraints.settings_findings import settings_findings
     from vplacer.topology.build import build_topologies
-    from vplacer.topology.describe import describe_host
-    from vplacer.topology.graph import host_graph
-    from vplacer.topology.measured import host_measurement
 
     reading = read_source(options, world)
     host = find_host(reading.inventory, name)
     topology = build_topologies(reading.inventory, reading.overlays)[host.moid]
-    vms = reading.inventory.vms_by_host.get(host.moid, ())
-    cluster = reading.inventory.cluster_by_moid.get(host.cluster or "")
-    measured = host_measurement(host, vms, reading.overlays, reading.inventory.taken_at)
-    everywhere = reading.inventory.vm_by_moid
-    odd = settings_findings(host, topology, vms)
-    description = describe_host(host, topology, vms, cluster, measured, everywhere, odd)
-    return TopologyResult(description, host_graph(host, topology, vms))
+    return _view(host, topology, reading)
+
+
+def _view(host: Host, topology: HostTopology, reading: Reading) -> HostView:
+    from vplacer.constraints.settings_findings import settings_findings
+    from vplacer.topology.host_view import view_host
+    from vplacer.topology.measured import host_measurement
+
+    inventory = reading.inventory
+    vms = inventory.vms_by_host.get(host.moid, ())
+    return view_host(
+        host,
+        topology,
+        vms,
+        inventory.cluster_by_moid.get(host.cluster or ""),
+        host_measurement(host, vms, reading.overlays, inventory.taken_at),
+        inventory.vm_by_moid,
+        settings_findings(host, topology, vms),
+    )
+
+
+def all_topologies(options: SourceOptions, world: World) -> tuple[HostView, ...]:
+    """Return the views of all hosts, in the order of the inventory.
+
+    Raises:
+        VplacerError: the inventory cannot be read.
+    """
+    from vplacer.topology.build import build_topologies
+
+    reading = read_source(options, world)
+    topologies = build_topologies(reading.inventory, reading.overlays)
+    return tuple(_view(host, topologies[host.moid], reading) for host in reading.inventory.hosts)
 
 
 def hosts_in_file(text: str) -> list[str]:

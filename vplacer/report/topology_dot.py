@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vplacer.report.host_formats import Format
+
 if TYPE_CHECKING:
     from vplacer.topology.graph import Graph
 
@@ -49,3 +51,6 @@ def _edge(data: dict[str, Any]) -> str:
 def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+FORMAT = Format(".dot", lambda view: render_dot(view.graph), ("graph topology {",))

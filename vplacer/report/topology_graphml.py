@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vplacer.report.host_formats import Format
+
 if TYPE_CHECKING:
     from vplacer.topology.graph import Graph
 
@@ -13,3 +15,6 @@ def render_graphml(graph: Graph) -> str:
     import networkx as nx
 
     return "\n".join(nx.generate_graphml(graph)) + "\n"
+
+
+FORMAT = Format(".graphml", lambda view: render_graphml(view.graph), ("<graphml xmlns=",))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from vplacer.inventory.pci import PciAddress
+from vplacer.report.host_formats import Format
 from vplacer.topology.describe import DeviceLine, HostDescription
 from vplacer.topology.describe_use import ClaimLine, FindingLine
 from vplacer.topology.measured import HostMeasurement
+from vplacer.topology.nvlink_sets import NvlinkSet
 from vplacer.topology.vgpu_capacity import CardCapacity
+from vplacer.topology.vm_places import VmPlace
 
-FORMAT = "vplacer-topology"
+DOCUMENT_FORMAT = "vplacer-topology"
 FORMAT_VERSION = 1
 
 
@@ -24,8 +28,9 @@ def render_json(description: HostDescription) -> str:
 
 def topology_document(description: HostDescription) -> dict[str, Any]:
     """Return the document as plain values."""
+    labels = {line.place.address: line.label for line in description.devices}
     return {
-        "format": FORMAT,
+        "format": DOCUMENT_FORMAT,
         "format_version": FORMAT_VERSION,
         "host": {
             "moid": description.moid,
@@ -83,6 +88,8 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
         "use": [_claim(line) for line in description.use],
         "findings": [_finding(line) for line in description.findings],
         "vgpu_capacity": [_capacity(card) for card in description.vgpu_capacity],
+        "vms": [_vm(vm) for vm in description.vms],
+        "nvlink_sets": [_nvlink_set(found, labels) for found in description.nvlink_sets],
         "board": description.board,
         "device_groups": [
             {
@@ -165,6 +172,34 @@ def _address(address: PciAddress | None) -> str | None:
     return None if address is None else str(address)
 
 
+def _vm(vm: VmPlace) -> dict[str, Any]:
+    return {
+        "vm": vm.moid,
+        "name": vm.name,
+        "power": vm.power,
+        "cpus": vm.cpus,
+        "memory_mib": vm.memory_mib,
+        "home": str(vm.home),
+        "nodes": list(vm.nodes),
+        "why": vm.why,
+        "measured_at": vm.measured_at,
+        "local_percent": vm.local_percent,
+        "devices": list(vm.devices),
+        "devices_not_told": vm.untold,
+    }
+
+
+def _nvlink_set(found: NvlinkSet, labels: Mapping[PciAddress, str]) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "gpus": [labels[address] for address in found.gpus],
+        "links_between_any_two": found.lanes,
+        "switched": found.switched,
+        "nodes": list(found.nodes),
+        "sources": list(found.sources),
+    }
+
+
 def _device(line: DeviceLine) -> dict[str, Any]:
     place = line.place
     return {
@@ -191,3 +226,6 @@ def _device(line: DeviceLine) -> dict[str, Any]:
         "link_mbps": line.link_mbps,
         "held_by": [{"vm": h.moid, "name": h.name, "how": h.how} for h in line.holders],
     }
+
+
+FORMAT = Format(".json", lambda view: render_json(view.description), ('{\n  "format": "vplacer-topology"',))

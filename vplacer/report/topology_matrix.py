@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vplacer.report.host_formats import Format
 from vplacer.topology.describe import HostDescription, MatrixRow
 
 _LEGEND = """\
@@ -51,3 +52,6 @@ def _row(row: MatrixRow) -> str:
         return "\t".join([row.label, *cells, "", "", "", ""])
     # nvidia-smi leaves an empty column between the last two.
     return "\t".join([row.label, *cells, row.cpu_affinity, row.numa_affinity, "", row.gpu_numa_id])
+
+
+FORMAT = Format(".matrix.txt", lambda view: render_matrix(view.description), ("\tGPU0", "\tNIC0"))

@@ -5,6 +5,7 @@ Labels are those of ``nvidia-smi topo -m``: GPU0.. and NIC0.. in the order of PC
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,6 +15,7 @@ from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.finding import Finding
 from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import Host, PciDevice, Pnic
+from vplacer.inventory.measured import MeasuredHome
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import Vm
 from vplacer.topology.cpu_features import CpuOffer, cpu_precisions
@@ -29,8 +31,10 @@ from vplacer.topology.describe_use import (
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
 from vplacer.topology.measured import HostMeasurement
+from vplacer.topology.nvlink_sets import NvlinkSet, nvlink_sets
 from vplacer.topology.values import DeviceTopology, GroupOffer, NodeTopology
 from vplacer.topology.vgpu_capacity import CardCapacity
+from vplacer.topology.vm_places import VmPlace, vm_places
 
 _LABELS = {DeviceKind.GPU: "GPU", DeviceKind.NIC: "NIC", DeviceKind.NVSWITCH: "NVSwitch"}
 
@@ -50,8 +54,9 @@ class DeviceLine:
 
     ``state``: active | enabled (reboot pending) | capable | none | unknown, of DirectPath I/O.
     ``precisions``: what a GPU computes in, None = not known, or no GPU.
-    ``links``: GPUs joined by NVLink; ``open_links``: GPUs of which it is not known. ``capacity``: free
-    vGPU capacity, None where the device is not set up for vGPU.
+    ``links``: GPUs joined by NVLink; ``open_links``: GPUs of which it is not known. ``nvlink_set``: the
+    name of its set in `HostDescription.nvlink_sets`, None where no link is known. ``capacity``: free vGPU
+    capacity, None where the device is not set up for vGPU.
     """
 
     label: str
@@ -62,6 +67,7 @@ class DeviceLine:
     link_mbps: int | None
     links: tuple[LinkLine, ...]
     open_links: tuple[str, ...]
+    nvlink_set: str | None
     holders: tuple[HolderLine, ...]
     precisions: tuple[str, ...] | None = None
     capacity: CardCapacity | None = None
@@ -121,6 +127,8 @@ class HostDescription:
     findings: tuple[FindingLine, ...]
     vgpu_capacity: tuple[CardCapacity, ...]
     vm_names: Mapping[str, str]
+    vms: tuple[VmPlace, ...]
+    nvlink_sets: tuple[NvlinkSet, ...]
     board: str | None
     device_groups: tuple[GroupOffer, ...]
     ownership_groups: tuple[tuple[PciAddress, ...], ...]
@@ -145,12 +153,15 @@ def describe_host(
     the vCenter by managed object id, to say where a holder is that is not registered on it.
     ``more_findings``: what was found on the settings of the host and its VMs.
     """
+    vms = tuple(vms)
     labels = _labels(topology)
     use = describe_use(host, topology, vms, everywhere)
     hardware = {device.address: device for device in host.pci_devices}
     pnics = {pnic.address: pnic for pnic in host.pnics if pnic.address is not None}
+    sets = nvlink_sets(topology.gpus, topology.links)
+    in_set = {address: found.name for found in sets for address in found.gpus}
     devices = tuple(
-        _device_line(place, labels, topology, hardware[place.address], pnics.get(place.address), use)
+        _device_line(place, labels, topology, hardware[place.address], pnics.get(place.address), use, in_set)
         for place in topology.devices
     )
     shown = [*topology.gpus, *topology.nics]
@@ -172,6 +183,8 @@ def describe_host(
         findings=(*use.findings, *(finding_line(finding, use.names) for finding in more_findings)),
         vgpu_capacity=use.capacity,
         vm_names=use.names,
+        vms=vm_places(host, topology, vms, _held_labels(devices), _untold(use.opaque), _homes(measured)),
+        nvlink_sets=sets,
         board=topology.board,
         device_groups=topology.device_groups,
         ownership_groups=topology.ownership_groups,
@@ -197,6 +210,7 @@ def _device_line(
     device: PciDevice,
     pnic: Pnic | None,
     use: UseLines,
+    sets: Mapping[PciAddress, str],
 ) -> DeviceLine:
     links, open_links = [], []
     if place.kind is DeviceKind.GPU:
@@ -218,10 +232,31 @@ def _device_line(
         link_mbps=None if pnic is None else pnic.link_mbps,
         links=tuple(links),
         open_links=tuple(open_links),
+        nvlink_set=sets.get(place.address),
         holders=use.holders(place),
         precisions=None if model is None else model.types,
         capacity=use.capacity_of(place.address),
     )
+
+
+def _held_labels(devices: Iterable[DeviceLine]) -> dict[str, list[str]]:
+    held: dict[str, list[str]] = {}
+    for line in devices:
+        for holder in line.holders:
+            held.setdefault(holder.moid, []).append(line.label)
+    return held
+
+
+def _untold(opaque: Iterable[OpaqueHolder]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for held in opaque:
+        counts[held.moid] += held.count
+    return counts
+
+
+def _homes(measured: HostMeasurement | None) -> dict[str, MeasuredHome]:
+    seen = measured.vms if measured is not None else ()
+    return {vm.moid: vm.home for vm in seen if vm.home is not None}
 
 
 def _state(device: PciDevice) -> str:

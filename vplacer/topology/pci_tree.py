@@ -153,4 +153,10 @@ class PciTree:
             has_parent = bridge_node is not None and bridge_node.parent is not None
             if len(places) > 1 or has_parent:
                 found.add(bridge)
-        return frozenset(found)
+        # Below an upstream port are its downstream ports alone, whatever hangs on those.
+        upstream: set[PciAddress] = set()
+        for bridge in sorted(found, key=lambda item: len(self.chain(item).bridges)):
+            above = self._nodes[bridge].parent if bridge in self._nodes else None
+            if above not in upstream:
+                upstream.add(bridge)
+        return frozenset(upstream)

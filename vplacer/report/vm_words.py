@@ -1,0 +1,31 @@
+"""Words about one VM of a host, the same in the tree and in the picture."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vplacer.topology.vm_places import Home, VmPlace
+
+POWER: Final = {"poweredOn": "on", "poweredOff": "off", "suspended": "suspended"}
+
+
+def size_words(vm: VmPlace) -> str:
+    """Write its size: ``16 vCPU  64 GiB``; empty where it could not be read."""
+    if vm.cpus is None or vm.memory_mib is None:
+        return ""
+    return f"{vm.cpus} vCPU  {vm.memory_mib / 1024:g} GiB"
+
+
+def holds_words(vm: VmPlace) -> str:
+    """Write the devices it holds: ``GPU0 GPU1, 1 device not told``."""
+    parts = [" ".join(vm.devices)] if vm.devices else []
+    if vm.untold:
+        parts.append(f"{vm.untold} device{'' if vm.untold == 1 else 's'}, not told which")
+    return "; ".join(parts)
+
+
+def home_words(vm: VmPlace) -> str:
+    """Write how its home is known: ``fixed``, ``measured, 62 % local``, ``floating``, ``not read``."""
+    if vm.home is Home.UNREAD:
+        return "not read"
+    return f"measured, {vm.local_percent} % local" if vm.local_percent is not None else str(vm.home)
