@@ -167,7 +167,7 @@ def _why_none(device: AssignableDevice, shape: ProfileShape, held: tuple[Profile
         return f"{_gib(free)} are free, at offsets where it surely does not fit"
     if not held:
         return "the card is too small"
-    return "full" if not free else f"{_gib(free)} are free"
+    return "full" if not free else f"only {_gib(free)} are free"
 
 
 def _gib(mib: int) -> str:

@@ -150,7 +150,9 @@ def _wanted(vm: str, device: VmDevice, cards: HostCards, group: str | None) -> C
             return claim(VGPU, _offering(profile, cards), profile=profile)
         case SriovBacking(physical_function=port, virtual_function=function):
             if port is not None and _has(cards, port):
-                found = replace(claim(VF, (), BoundBy.STATIC), address=port, certainty=Certainty.PROVED)
+                found = _at(claim(VF, (), BoundBy.STATIC), port, cards)
+                if found.function is not None:
+                    return found
                 known = function is not None and cards.function_of.get(function) == port
                 return replace(found, function=function if known else None)
             return claim(VF, cards.ports)
@@ -258,14 +260,15 @@ def _opaque(vm: str, cards: HostCards, claims: list[Claim], known: Vm | None) ->
     candidates = tuple(sorted(wanted)) or cards.whole
     if not candidates:
         return []
-    return [
+    found = [
         replace(
             _told(vm, PASSTHROUGH, (Source.BINDING,), b.device_key if known is None else None),
             candidates=candidates,
-            instance=b.instance_id,
+            instance=b.instance_id if b.address is None else f"{b.instance_id} at {b.address}",
         )
         for b in left
     ]
+    return list(dict.fromkeys(found))  # one instance told twice is one device
 
 
 class _Running:
