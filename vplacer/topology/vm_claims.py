@@ -212,7 +212,7 @@ def _kept_ids(vm: Vm, cards: HostCards) -> list[Claim]:
 
 def _with_told(vm: str, cards: HostCards, found: list[Claim], known: Vm | None) -> list[Claim]:
     """Add what the host says of a VM and none of its claims covers; and let claims name who else says so."""
-    claims = list(found)
+    claims = sorted(found, key=claim_order)
     bindings = cards.bindings.get(vm, ())
     for binding in bindings:
         if binding.address is None or not _has(cards, binding.address):
