@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
-from vplacer.doctor.checks import holders, locality, measure, offers, reading, server
+from vplacer.doctor.checks import devices, holders, locality, measure, offers, reading, server
+from vplacer.doctor.marks import render
 from vplacer.doctor.model import Evidence, Finding, Outcome
 from vplacer.doctor.observed import Clocks, EsxtopSchema, RawHost, Sample, Untold, VmRaw
-from vplacer.inventory.host import DeviceBinding, Host
+from vplacer.doctor.pseudonyms import Pseudonyms
+from vplacer.inventory.host import ConnectionState, DeviceBinding, Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.vm import StaticBacking
 from vplacer.jobs.fixtures import fixture_path
 from vplacer.jobs.source import load_site
 
@@ -34,8 +37,6 @@ def changed(inventory: Inventory, change: Callable[[Host], Host], api: str | Non
 
 
 def _holder(inventory: Inventory) -> tuple[Host, Any, PciAddress]:
-    from vplacer.inventory.vm import StaticBacking
-
     for vm in inventory.vms:
         for device in vm.devices:
             if isinstance(device.backing, StaticBacking) and vm.is_on:
@@ -51,14 +52,50 @@ def test_a_binding_of_another_card_than_the_backing(site: Inventory) -> None:
     host, vm, held = _holder(site)
     other = next(d.address for d in host.pci_devices if d.address != held and d.passthrough)
 
-    def bound(address: PciAddress) -> Inventory:
-        binding = DeviceBinding(str(address), vm.moid, address, 1)
+    def bound(address: PciAddress, key: int) -> Inventory:
+        binding = DeviceBinding(str(address), vm.moid, address, key)
         return changed(site, lambda h: replace(h, bindings=(binding,)))
 
-    assert holders.agreement(bound(held)).outcome is Outcome.OK
-    wrong = holders.agreement(bound(other))
+    device = next(d for d in vm.devices if isinstance(d.backing, StaticBacking))
+    agreed = holders.bindings(bound(held, device.key))
+    assert agreed.outcome is Outcome.OK
+    assert holders.agreement(bound(held, device.key)).text.startswith("sources agree on 1 card")
+    wrong = holders.bindings(bound(other, device.key))
     assert wrong.outcome is Outcome.DIFFERS
-    assert f"static backing says {held}, binding says {other}" in told(wrong)
+    assert f"a binding gives {other} to a device whose configuration names {held}" in told(wrong)
+
+
+def test_a_holder_that_nobody_sees(site: Inventory) -> None:
+    def held_by_a_stranger(host: Host) -> Host:
+        return replace(host, bindings=(DeviceBinding("x", "vm-77777"),))
+
+    finding = holders.agreement(changed(site, held_by_a_stranger))
+    assert finding.outcome is Outcome.DIFFERS
+    assert "holder-not-visible" in told(finding)
+    hidden = render(told(finding), Pseudonyms({}, ()))
+    assert "vm-77777" not in hidden
+    assert "it is not in the inventory" in hidden
+
+
+def test_two_holders_are_named_by_pseudonyms(site: Inventory) -> None:
+    _, vm, held = _holder(site)
+
+    def listed_twice(host: Host) -> Host:
+        return replace(host, bindings=(DeviceBinding("x", "vm-77777", held, 1),))
+
+    finding = holders.agreement(changed(site, listed_twice))
+    assert "device-claimed-twice" in told(finding)
+    hidden = render(told(finding), Pseudonyms({}, ()))
+    assert vm.name not in hidden
+    assert vm.moid not in hidden
+    assert "vm-77777" not in hidden
+
+
+def test_a_host_that_tells_nothing_contradicts_no_static_backing(site: Inventory) -> None:
+    gone = changed(site, lambda h: replace(h, connection=ConnectionState.DISCONNECTED, pci_devices=()))
+    finding = devices.static_ids(gone)
+    assert finding.outcome is Outcome.NOT_CHECKED
+    assert not finding.failed
 
 
 def test_bindings_without_a_card_at_a_version_that_has_it(site: Inventory) -> None:

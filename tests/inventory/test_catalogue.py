@@ -72,6 +72,26 @@ def test_published_figures(case: dict[str, Any]) -> None:
     assert [word for word in case["lacks"] if word in (model.types or ())] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "class_id"),
+    [
+        ("A100-80", 0x0302),
+        ("L40S", 0x0302),
+        ("B200", 0x0302),
+        ("RTX-A6000", 0x0300),
+        ("RTX-6000-ADA", 0x0300),
+        ("MI210", 0x0380),
+        ("MI250X", 0x0380),
+        ("MI300X", 0x1200),
+        ("FLEX-170", 0x0380),
+    ],
+)
+def test_classes_as_public_lspci_listings_have_them(name: str, class_id: int) -> None:
+    model = gpu_by_name(name)
+    assert model is not None
+    assert model.class_id == class_id
+
+
 def test_every_entry_is_read() -> None:
     assert {kind for kind in KINDS if catalogue_entries(kind)} == set(KINDS)
     assert len(gpu_models()) == len(catalogue_entries("gpu"))

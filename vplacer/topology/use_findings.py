@@ -6,7 +6,7 @@ The kinds are stable words, listed with their meaning in docs/topology.md.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vplacer.inventory.device_kind import DeviceKind
@@ -32,8 +32,11 @@ class _View:
     topology: HostTopology
     here: Mapping[str, Vm]
     everywhere: Mapping[str, Vm] = field(default_factory=dict)
+    named: Callable[[str], str] | None = None
 
     def name(self, moid: str) -> str:
+        if self.named is not None:
+            return self.named(moid)
         vm = self.here.get(moid) or self.everywhere.get(moid)
         return vm.name if vm is not None else moid
 
@@ -57,6 +60,7 @@ def use_findings(
     topology: HostTopology,
     vms: Iterable[Vm],
     everywhere: Mapping[str, Vm] | None = None,
+    name: Callable[[str], str] | None = None,
 ) -> tuple[Finding, ...]:
     """Return what contradicts itself in who holds the devices of a host, in a stable order.
 
@@ -66,8 +70,9 @@ def use_findings(
         topology: of the host.
         vms: the VMs registered on it.
         everywhere: all VMs of the vCenter by managed object id, to say where a holder is.
+        name: what stands for a VM in the texts, by managed object id; None = its name.
     """
-    view = _View(cards, use, topology, {vm.moid: vm for vm in vms}, everywhere or {})
+    view = _View(cards, use, topology, {vm.moid: vm for vm in vms}, everywhere or {}, name)
     found = [
         *_twice(view),
         *_later(view),

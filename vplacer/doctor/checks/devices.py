@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
-from vplacer.doctor.checks.common import count, described_hosts, differs, few, host_name, not_applicable, ok
+from vplacer.doctor.checks.common import (
+    count,
+    described_hosts,
+    differs,
+    few,
+    host_name,
+    not_applicable,
+    not_checked,
+    ok,
+)
 from vplacer.doctor.marks import named, secret
 from vplacer.doctor.model import Finding
+from vplacer.doctor.observed import Untold
 from vplacer.inventory.device_kind import DeviceKind, device_kind
 from vplacer.inventory.host import Host, PciDevice
 from vplacer.inventory.vcenter import Inventory
-from vplacer.inventory.vm import StaticBacking
+from vplacer.inventory.vm import StaticBacking, Vm
+from vplacer.topology.build import build_host_topology
+from vplacer.topology.claims import host_cards
+from vplacer.topology.static_findings import static_findings
 
 
 def _passed(inventory: Inventory) -> list[tuple[Host, PciDevice]]:
@@ -72,32 +86,46 @@ def system_ids(inventory: Inventory) -> Finding:
 
 
 def static_ids(inventory: Inventory) -> Finding:
-    """Say whether static backings hold hexadecimal device ids, those of the card at their address."""
-    found = [
-        (vm, device.backing)
-        for vm in inventory.vms
-        for device in vm.devices
-        if isinstance(device.backing, StaticBacking)
-    ]
+    """Say whether static backings name the card at their address, with its id in hexadecimal."""
+    found = [vm for vm in inventory.vms for device in vm.devices if isinstance(device.backing, StaticBacking)]
     if not found:
         return not_applicable("no VM has static DirectPath I/O")
-    wrong = []
-    for vm, backing in found:
-        host = inventory.host_by_moid.get(vm.host or "")
-        card = host.device(backing.address) if host is not None else None
-        if card is None or backing.ids is None:
-            wrong.append(f"{named('vm', vm.moid)}: {backing.address} is no device of its host")
-        elif (backing.ids.vendor, backing.ids.device) != (card.ids.vendor, card.ids.device):
-            wrong.append(
-                f"{named('vm', vm.moid)}: {backing.address} is {card.ids}, the VM says {backing.ids}"
-            )
+    cards = {host.moid: host_cards(host, build_host_topology(host)) for host in _hosts_of(found, inventory)}
+    compared = [vm for vm in found if vm.host in cards]
+    if not compared:
+        return not_checked(
+            Untold("the hosts of VMs with static DirectPath I/O do not tell their devices", failed=False)
+        )
+    wrong = [
+        f"{named('vm', vm.moid)} on {named('host', vm.host or '')}: {finding.address} "
+        f"{_STATIC.get(finding.kind, 'is not as the VM says')} ({finding.kind})"
+        for vm in dict.fromkeys(compared)
+        for finding in static_findings(vm, cards[vm.host or ""])
+    ]
+    left = len(found) - len(compared)
+    told = [f"not compared: {count(left, 'device')}, as the host does not tell its own"] if left else []
     if wrong:
         return differs(
-            f"another card is at the address of {count(len(wrong), 'static backing')}",
-            few(wrong),
-            "the card moved, or the id was written in decimal: such a VM does not start (govmomi #2248)",
+            f"{count(len(wrong), 'static backing')} of {len(compared)} cannot be used as they are",
+            (*told, *few(wrong)),
+            "such a VM does not start (govmomi #2248); `vplacer topology show HOST` tells more",
         )
-    return ok(f"the right card is named by {count(len(found), 'static backing')}, in hexadecimal")
+    return ok(f"the right card is named by {count(len(compared), 'static backing')}, in hexadecimal", *told)
+
+
+_STATIC = {
+    "static-device-gone": "is not the card that the VM names, and the host has none of these ids",
+    "static-device-moved": "is not the card that the VM names, which is at another address",
+    "static-device-not-passed-through": "is not given to VMs now",
+    "static-id-decimal": "has its device id stored in decimal",
+    "static-id-unreadable": "has a device id that is no hexadecimal number",
+    "static-system-id-differs": "is named with the system id of another host",
+}
+
+
+def _hosts_of(vms: Iterable[Vm], inventory: Inventory) -> list[Host]:
+    wanted = {vm.host for vm in vms}
+    return [host for host in described_hosts(inventory) if host.moid in wanted]
 
 
 def labels(inventory: Inventory) -> Finding:
