@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from vplacer.inventory.load import load_inventory_file
-from vplacer.inventory.measured import ESXCLI_SILENT, NOT_MEASURED, NodeMemory, Spread
+from vplacer.inventory.measured import (
+    ESXCLI,
+    ESXCLI_DIFFERS,
+    ESXCLI_SILENT,
+    NOT_MEASURED,
+    NodeMemory,
+    Spread,
+)
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.site import Site
+from vplacer.inventory.site_load import load_site_text
 from vplacer.jobs.hosts_asked import Asking, Told, ask_hosts
 from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
 from vplacer.lab.soap.sessions import READ_ONLY
 from vplacer.topology.build import build_topologies
+from vplacer.topology.measured import esxcli_findings
 from vplacer.topology.values import LocalitySource
 from vplacer.vsphere.address import Address
 from vplacer.vsphere.cassettes import recording, replaying
@@ -108,6 +118,39 @@ def test_places_of_devices_that_vcenter_does_not_tell(site: Site) -> None:
     assert [(item.kind, item.host, item.text) for item in answer.findings if item.host == third.moid] == [
         (ESXCLI_SILENT, third.moid, "esxcli names no NUMA node of these devices")
     ]
+
+
+IMPOSSIBLE = """
+format_version: 1
+host_kinds:
+  a:
+    cpu: {packages: 2, cores: 8}
+    memory_gib: 64
+    numa: {devices_reported: false}
+    devices: [{gpu: A30, node: 0, esxcli_node: 1}, {gpu: A30, node: 1, esxcli_node: 7}]
+clusters: [{name: c, hosts: [{kind: a}]}]
+vms: []
+"""
+
+
+def test_a_node_that_the_host_lacks_is_told_though_others_are_used() -> None:
+    with LabServer(load_site_text(IMPOSSIBLE, "impossible.yaml")) as server:
+        answer = asked(server, Asking(esxcli=True))
+    (overlay,) = answer.overlays
+    (finding,) = answer.findings
+    assert [item.numa_node for item in overlay.devices] == [1]
+    assert (finding.kind, finding.text) == (ESXCLI_DIFFERS, "; ".join(overlay.notes))
+    assert "on NUMA node 7, which the host does not have" in finding.text
+
+
+def test_what_esxcli_tells_and_cannot_be_is_a_finding(site: Site) -> None:
+    first = site.inventory.hosts[0]
+    note = "esxcli has 0000:81:00.0 on NUMA node 7, which the host does not have"
+    told = Overlay(first.name, first.uuid, None, "2025-01-01T00:00:00Z", ESXCLI, notes=(note,))
+    other = replace(told, host="other", host_uuid="another")
+    measured = replace(told, source="esxtop")
+    found = esxcli_findings(first, (told, other, measured))
+    assert [(item.kind, item.text, item.host) for item in found] == [(ESXCLI_DIFFERS, note, first.moid)]
 
 
 def test_a_snapshot_holds_nothing_of_it(site: Site) -> None:

@@ -16,6 +16,10 @@ NOT_MEASURED: Final = "not-measured"
 """Kind of the finding that a host's VMs could not be measured; its text is the reason."""
 ESXCLI_SILENT: Final = "esxcli-silent"
 """Kind of the finding that a host's esxcli told no node of its devices; its text is the reason."""
+ESXCLI: Final = "esxcli hardware pci list"
+"""The source of overlays that hold what a host's esxcli told."""
+ESXCLI_DIFFERS: Final = "esxcli-differs"
+"""Kind of the finding that esxcli told of a device what cannot be, or what vCenter contradicts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vplacer.inventory.finding import Finding
-from vplacer.inventory.measured import ESXCLI_SILENT, NOT_MEASURED
+from vplacer.inventory.measured import ESXCLI_DIFFERS, ESXCLI_SILENT, NOT_MEASURED
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Inventory
 from vplacer.jobs.world import World
@@ -19,7 +19,11 @@ SAMPLES = 3
 INTERVAL_S = 2.0
 """The shortest refresh interval that esxtop itself takes (vSphere documentation: esxtop, option -d)."""
 _SHOWN_HOSTS = 3
-_SUBJECTS = {NOT_MEASURED: "VMs not measured", ESXCLI_SILENT: "places of devices not told by esxcli"}
+_SUBJECTS = {
+    NOT_MEASURED: "VMs not measured",
+    ESXCLI_SILENT: "places of devices not told by esxcli",
+    ESXCLI_DIFFERS: "not all that esxcli told is used",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def ask_hosts(
 
 
 def tell_findings(findings: tuple[Finding, ...], inventory: Inventory, world: World) -> None:
-    """Warn of hosts that told nothing, those of one reason together."""
+    """Warn of hosts that told nothing, or what cannot be; those of one reason together."""
     names = {host.moid: host.name for host in inventory.hosts}
     grouped: dict[tuple[str, str], list[str]] = {}
     for finding in findings:

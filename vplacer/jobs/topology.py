@@ -40,7 +40,7 @@ def host_topology(name: str, options: SourceOptions, world: World) -> HostView:
 def _view(host: Host, topology: HostTopology, reading: Reading) -> HostView:
     from vplacer.constraints.settings_findings import settings_findings
     from vplacer.topology.host_view import view_host
-    from vplacer.topology.measured import host_measurement
+    from vplacer.topology.measured import esxcli_findings, host_measurement
 
     inventory = reading.inventory
     vms = inventory.vms_by_host.get(host.moid, ())
@@ -51,7 +51,7 @@ def _view(host: Host, topology: HostTopology, reading: Reading) -> HostView:
         inventory.cluster_by_moid.get(host.cluster or ""),
         host_measurement(host, vms, reading.overlays, inventory.taken_at),
         inventory.vm_by_moid,
-        settings_findings(host, topology, vms),
+        (*settings_findings(host, topology, vms), *esxcli_findings(host, reading.overlays)),
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.host import Host
-from vplacer.inventory.measured import MeasuredHome, NodeMemory
+from vplacer.inventory.measured import ESXCLI, ESXCLI_DIFFERS, MeasuredHome, NodeMemory
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.overlay_file import belongs_to
 from vplacer.inventory.vcenter import Inventory
@@ -60,6 +61,21 @@ def host_measurement(
         vms=tuple(MeasuredVm(vm.moid, vm.name, homes.get(vm.instance_uuid or "")) for vm in vms if vm.is_on),
         nodes=last.node_memory,
         notes=last.notes,
+    )
+
+
+def esxcli_findings(host: Host, overlays: Sequence[Overlay]) -> tuple[Finding, ...]:
+    """Return what a host's esxcli told that is not used, or that vCenter contradicts, as findings.
+
+    Args:
+        host: the host.
+        overlays: of any host and vCenter.
+    """
+    return tuple(
+        Finding(ESXCLI_DIFFERS, note, Certainty.LIKELY, host=host.moid)
+        for overlay in overlays
+        if overlay.source == ESXCLI and belongs_to(overlay, host)
+        for note in overlay.notes
     )
 
 

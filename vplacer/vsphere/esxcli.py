@@ -20,7 +20,6 @@ from vplacer.topology.esxcli_device import EsxcliDevice, read_device
 from vplacer.vsphere.raw import Data, MoRef, RawReader, Value
 from vplacer.vsphere.reflect_methods import EXECUTE, RETRIEVE_EXECUTER
 
-SOURCE = "esxcli hardware pci list"
 _HANDLER = "ha-cli-handler-hardware-pci"
 _METHOD = "vim.EsxCLI.hardware.pci.list"
 _VERSION = "urn:vim25/5.0"

@@ -32,6 +32,8 @@ VM_TABLE = "SchedGroup"
 NODE_TABLE = "NUMANode"
 _VM_PREFIX = "vm."
 _KIB_PER_PAGE = 4
+_LONGEST_COUNTER = 20
+"""Digits of the largest number of 64 bits."""
 
 Row = Mapping[str, str]
 
@@ -250,10 +252,10 @@ def _vm_sample(row: Row, nodes: Collection[int], notes: list[str]) -> VmSample:
 
 def _home_nodes(row: Row, nodes: Collection[int]) -> tuple[int, ...] | None:
     text = row["HomeNodes"].strip()
-    if not (text.isascii() and text.isdigit()):
+    if not _is_number(text):
         return None
     count = row.get("NumOfNUMANodes", "").strip()
-    known = set(nodes) or set(range(int(count) if count.isdigit() and len(count) < 4 else 0))
+    known = set(nodes) or set(range(int(count) if _is_number(count) and len(count) < 4 else 0))
     mask = int(text)
     told = tuple(node for node in range(mask.bit_length()) if mask >> node & 1)
     return told if told and known.issuperset(told) else None
@@ -278,8 +280,13 @@ def _node_sample(row: Row, nodes: Collection[int], notes: list[str]) -> NodeSamp
 def _number(row: Row, column: str, whose: str, notes: list[str]) -> int | None:
     """Return a number that cannot be negative; None = not told, or told as something else."""
     text = row.get(column, "").strip()
-    if text.isascii() and text.isdigit():
+    if _is_number(text):
         return int(text)
     if text:
-        notes.append(f"{whose}: {column} is '{text}', not a number; left out")
+        notes.append(f"{whose}: {column} is '{text[:40]}', not a number; left out")
     return None
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number of 64 bits at most, or nearly: longer ones are no counters."""
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNTER

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.host import ConnectionState, Host
 from vplacer.inventory.measured import (
+    ESXCLI,
+    ESXCLI_DIFFERS,
     ESXCLI_SILENT,
     ESXTOP,
     NOT_MEASURED,
@@ -53,7 +55,7 @@ class MeasureOptions:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What hosts told: one overlay a host, and a finding for each host that told nothing."""
+    """What hosts told: one overlay a host, and findings of hosts that told nothing, or what cannot be."""
 
     overlays: tuple[Overlay, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -260,15 +262,19 @@ def ask_esxcli(
             reason = told.not_told or "; ".join(notes) or "esxcli names no NUMA node of these devices"
             findings.append(Finding(ESXCLI_SILENT, reason, Certainty.UNKNOWN, host=host.moid))
             continue
+        differing = (*told.notes, *notes)
+        if differing:
+            text = "; ".join(differing)
+            findings.append(Finding(ESXCLI_DIFFERS, text, Certainty.LIKELY, host=host.moid))
         overlays.append(
             Overlay(
                 host=host.name,
                 host_uuid=host.uuid,
                 vcenter_uuid=inventory.about.instance_uuid or None,
                 created=at,
-                source=esxcli.SOURCE,
+                source=ESXCLI,
                 devices=devices,
-                notes=(*told.notes, *notes),
+                notes=differing,
             )
         )
     return Measurement(tuple(overlays), tuple(findings))

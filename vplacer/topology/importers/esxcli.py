@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vplacer.errors import FileFormatError
-from vplacer.inventory.pci import PciAddress, PciIds, known_index
+from vplacer.inventory.pci import PciAddress
+from vplacer.topology.esxcli_device import read_device
 from vplacer.topology.importers.facts import DeviceFact, Facts
 from vplacer.topology.importers.safe_xml import Element, parse_xml, root_tag
 
@@ -24,8 +25,6 @@ TOOL = "esxcli hardware pci list"
 _HEAD_RE = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _FIELD_RE = re.compile(r"\s+(?P<name>[A-Za-z][\w ]*?):(?:\s+(?P<value>.*?))?\s*", re.ASCII)
 _TABLE_RE = re.compile(r"^Device ID\s+Enabled\s*$", re.MULTILINE)
-_NO_DEVICE = frozenset({"", "pci 0:0:0:0", "unknown", "n/a"})
-_ID_FIELDS = ("vendorid", "deviceid", "subvendorid", "subdeviceid")
 
 
 @dataclass(slots=True)
@@ -110,62 +109,30 @@ def listing_facts(listed: list[Record], path: str) -> Facts:
 
 
 def _device(record: Record, path: str) -> DeviceFact:
-    values = record.values
-    if not values.get("address"):
-        raise FileFormatError("a device without Address", path=path, line=record.line)
-    address = _address(values["address"], record, path)
-    vendor, device, sub_vendor, sub_device = (_number(record, name, path) for name in _ID_FIELDS)
-    ids = None
-    if sub_vendor is None or sub_device is None:
-        sub_vendor = sub_device = None
-    if vendor is not None and device is not None:
-        ids = PciIds(vendor, device, sub_vendor, sub_device)
-    class_id = _number(record, "deviceclass", path)
+    try:
+        device = read_device(record.values)
+    except ValueError as problem:
+        raise FileFormatError(str(problem), path=path, line=record.line) from None
+    if device.unread:
+        raise FileFormatError(device.unread[0], path=path, line=record.line)
     return DeviceFact(
-        label=str(address),
-        address=address,
+        label=str(device.address),
+        address=device.address,
         line=record.line,
-        ids=ids,
-        class_id=class_id,
-        node=_node(record, path),
-        parent=_other(record, "parentdevice", path),
-        dependent=_other(record, "dependentdevice", path),
-        needed=class_id is not None and class_id >> 8 in (0x03, 0x12),
+        ids=device.plain_ids,
+        class_id=device.class_id,
+        node=device.numa_node,
+        parent=device.parent,
+        dependent=device.dependent,
+        needed=device.class_id is not None and device.class_id >> 8 in (0x03, 0x12),
     )
 
 
-def _other(record: Record, name: str, path: str) -> PciAddress | None:
-    text = record.values.get(name, "").strip().lower()
-    return None if text in _NO_DEVICE else _address(text, record, path)
-
-
-def _address(text: str, record: Record, path: str) -> PciAddress:
+def _address(text: str, path: str, line: int) -> PciAddress:
     try:
         return PciAddress.parse(text)
     except ValueError as problem:
-        raise FileFormatError(str(problem), path=path, line=record.line) from None
-
-
-def _number(record: Record, name: str, path: str) -> int | None:
-    """Return a number of 16 bits: hexadecimal with 0x, else decimal; None where there is none."""
-    text = record.values.get(name, "").strip()
-    if not text:
-        return None
-    if not re.fullmatch(r"0x[0-9a-fA-F]{1,8}|-?[0-9]{1,10}", text):
-        raise FileFormatError(f"{name}: '{text[:40]}' is no number", path=path, line=record.line)
-    value = int(text, 16) if text.startswith("0x") else int(text)
-    if not -0x8000 <= value <= 0xFFFF:
-        raise FileFormatError(f"{name}: {text} has more than 16 bits", path=path, line=record.line)
-    return value & 0xFFFF
-
-
-def _node(record: Record, path: str) -> int | None:
-    text = record.values.get("numanode", "").strip()
-    if text.lower() in ("", "n/a", "unknown"):
-        return None
-    if not re.fullmatch(r"-?[0-9]{1,10}", text):
-        raise FileFormatError(f"NUMA Node: '{text[:40]}' is no number", path=path, line=record.line)
-    return known_index(int(text))
+        raise FileFormatError(str(problem), path=path, line=line) from None
 
 
 def _letters(name: str) -> str:
@@ -207,7 +174,7 @@ def _from_text(text: str, path: str) -> Iterator[Record]:
 
 
 def _same_as_head(record: Record, head: str, path: str, number: int) -> None:
-    if _address(record.values["address"], Record(number, {}), path) != _address(head, record, path):
+    if _address(record.values["address"], path, number) != _address(head, path, record.line):
         raise FileFormatError(
             f"Address {record.values['address']} stands below {head.strip()}", path=path, line=number
         )
