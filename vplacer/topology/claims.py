@@ -152,6 +152,23 @@ def _binding_order(binding: DeviceBinding) -> tuple[object, ...]:
     return (str(binding.address), binding.device_key is None, binding.device_key or 0, binding.instance_id)
 
 
+def settled_at(
+    claim: Claim, address: PciAddress, cards: HostCards, certainty: Certainty = Certainty.PROVED
+) -> Claim:
+    """Settle a claim on an address; a virtual function passed through is one of its card's functions."""
+    owner = cards.function_of.get(address)
+    if owner is not None:
+        return replace(
+            claim, kind=VF, address=owner, candidates=(), certainty=certainty, function=address, profile=None
+        )
+    return replace(claim, address=address, candidates=(), certainty=certainty)
+
+
+def with_sources(claim: Claim, *sources: Source) -> Claim:
+    """Add sources to a claim, each once."""
+    return replace(claim, sources=tuple(dict.fromkeys((*claim.sources, *sources))))
+
+
 def narrowed(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """Take cards that are surely held as a whole off the candidates of claims whose card is not known.
 
@@ -188,7 +205,7 @@ def narrowed(claims: Iterable[Claim]) -> tuple[Claim, ...]:
 def _all_of_theirs(claims: list[Claim]) -> list[Claim]:
     """Settle whole cards of a VM that has as many devices as there are cards for them.
 
-    Which device has which card does not matter.
+    Which device has which card does not matter. Of what only a binding tells, the kind is not proved.
     """
     alike: dict[tuple[str, tuple[PciAddress, ...]], list[int]] = {}
     for index, claim in enumerate(claims):
@@ -199,11 +216,12 @@ def _all_of_theirs(claims: list[Claim]) -> list[Claim]:
         if len(indexes) != len(candidates):
             continue
         for index, address in zip(indexes, candidates, strict=True):
+            sure = Source.CONFIGURATION in found[index].sources
             found[index] = replace(
                 found[index],
                 address=address,
                 candidates=(),
-                certainty=Certainty.PROVED,
+                certainty=Certainty.PROVED if sure else Certainty.LIKELY,
                 sources=(*found[index].sources, Source.ELIMINATION),
             )
     return found

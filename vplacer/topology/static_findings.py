@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import StaticBacking, Vm
+from vplacer.topology.backing_cards import same_cards
 from vplacer.topology.claims import HostCards
-from vplacer.topology.vm_claims import same_cards
 
 
 def static_findings(vm: Vm, cards: HostCards) -> Iterable[Finding]:

@@ -14,11 +14,11 @@ from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.moids import moid_order
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import DynamicBacking, StaticBacking, VgpuBacking, Vm, VmPower
+from vplacer.topology.backing_cards import assigned_address, matching_cards
 from vplacer.topology.claims import PASSTHROUGH, VGPU, Claim, HostCards, Source
 from vplacer.topology.device_use import DeviceUse
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.static_findings import static_findings
-from vplacer.topology.vm_claims import assigned_address, matching_cards
 
 _STATES = {VmPower.OFF: "powered off", VmPower.SUSPENDED: "suspended"}
 

@@ -1,0 +1,61 @@
+"""Which cards of a host a device of a VM may mean, by its backing."""
+
+from __future__ import annotations
+
+from vplacer.inventory.finding import Certainty
+from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.vm import DynamicBacking, StaticBacking
+from vplacer.topology.assignable import allowed_by, offers
+from vplacer.topology.claims import HostCards
+
+
+def matching_cards(backing: DynamicBacking, cards: HostCards) -> tuple[PciAddress, ...]:
+    """Return the cards that a Dynamic DirectPath device may be given."""
+    return tuple(
+        d.address
+        for d in cards.devices
+        if d.passthrough
+        and allowed_by(backing.allowed, d.ids)
+        and (not backing.label or backing.label == d.label)
+    )
+
+
+def assigned_address(
+    backing: DynamicBacking, vm: str, cards: HostCards
+) -> tuple[PciAddress | None, Certainty]:
+    """Read an assigned id: the instance of a binding that names its card, or text that reads like an address.
+
+    The id is opaque (vSphere API: DynamicBackingInfo.assignedId); only the first is proof. The address
+    may be one that the host does not have.
+    """
+    text = backing.assigned_id
+    if not text:
+        return None, Certainty.UNKNOWN
+    for binding in cards.bindings.get(vm, ()):
+        if binding.instance_id == text and binding.address is not None:
+            return binding.address, Certainty.PROVED
+    try:
+        return PciAddress.parse(text), Certainty.LIKELY
+    except ValueError:
+        return None, Certainty.UNKNOWN
+
+
+def same_cards(backing: StaticBacking, cards: HostCards) -> tuple[PciAddress, ...]:
+    """Return the devices of the host that have the ids a static backing names, by address."""
+    named = backing.ids
+    if named is None:
+        return ()
+    return tuple(
+        sorted(
+            address
+            for address, device in cards.hardware.items()
+            if (device.ids.vendor, device.ids.device) == (named.vendor, named.device)
+        )
+    )
+
+
+def offering_cards(profile: str, cards: HostCards) -> tuple[PciAddress, ...]:
+    """The cards that offer a profile; all cards for vGPU where none does: the list is of what is possible
+    now (vSphere API: HostConfigInfo.sharedPassthruGpuTypes), and a running VM's profile need not be."""
+    found = tuple(d.address for d in cards.devices if d.vgpu and offers(cards.host, d, profile))
+    return found or cards.shared
