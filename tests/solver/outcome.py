@@ -1,9 +1,10 @@
 """What came of a request on a site, and the checks that cases state of it.
 
-``expect`` of a case: ``status`` and any of ``vms`` (see `_check_vm`), ``placed`` (how many), ``unplaced``
-(all of them), ``same_host`` and ``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint,
-part of the evidence), ``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM, parts of
-texts), ``levels``, ``left_alone``, ``notes``.
+``expect`` of a case: ``status`` and any of ``vms`` (see `_check_vm`), ``placed`` (how many), ``filled``
+(sets of cards, each given out whole or not at all), ``unplaced`` (all of them), ``same_host`` and
+``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint, part of the evidence),
+``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM, parts of texts), ``levels``,
+``left_alone``, ``notes``.
 
 Cards are called ``gpu0``, ``nic0`` and so on in the order of their addresses.
 """
@@ -192,6 +193,13 @@ def _one_of(wanted: list[Any], have: list[Any], said: str) -> None:
     assert have in (wanted if several else [wanted]), f"{have} instead of {wanted}\n{said}"
 
 
+def _check_filled(found: Outcome, sets: list[list[str]]) -> None:
+    """Of each set of cards all are given out, or none."""
+    given = {card for name in found.placements for card in found.cards(name, "gpu")}
+    for cards in sets:
+        assert given.issuperset(cards) or given.isdisjoint(cards), f"{cards}\n{plan_text(found.plan)}"
+
+
 def _check_placed(found: Outcome, wanted: int) -> None:
     assert len(found.placements) == wanted, plan_text(found.plan)
 
@@ -267,6 +275,7 @@ def _check_notes(found: Outcome, wanted: list[str]) -> None:
 
 _CHECKS = {
     "vms": _check_vms,
+    "filled": _check_filled,
     "placed": _check_placed,
     "unplaced": _check_unplaced,
     "same_host": _check_same_host,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vplacer.plan.changes import UpgradeHardware
 from vplacer.plan.model import Impact, Migration, Plan, PlannedAsk, Symbol, VmPlan
 from vplacer.report.constraint_words import constraint_words
-from vplacer.request.demand import BoundBy
+from vplacer.request.demand import BoundBy, Policy
 from vplacer.topology.levels import NumaRelation
 
 _LOSES = {
@@ -25,6 +25,11 @@ _GUEST = {
     "devices": "devices",
     "nic_names": "NIC names",
     "hardware": "virtual hardware",
+}
+_FAR = {
+    NumaRelation.SAME_SOCKET: "on another node of the socket",
+    NumaRelation.OTHER_SOCKET: "on another socket",
+    NumaRelation.UNKNOWN: "on a node that is not known",
 }
 SYMBOL_WORDS = {
     Symbol.CREATE: "create",
@@ -65,11 +70,21 @@ def ask_text(ask: PlannedAsk) -> str:
     if ask.path is not None:
         text += f" {ask.path}"
     if all(device.settled for device in ask.devices):
-        return f"{text} ({' '.join(device.address.short for device in ask.devices)})"
+        return f"{text} ({' '.join(device.address.short for device in ask.devices)}){_not_near(ask)}"
     if all(device.bound_by is BoundBy.LABEL for device in ask.devices):
         return f"{text}, any card of the label"
     chosen = "card" if len(ask.devices) == 1 else "cards"
     return f"{text}, {chosen} chosen by vSphere: {_guarantee(ask)}"
+
+
+def _not_near(ask: PlannedAsk) -> str:
+    """Say of settled cards where the farthest is, unless it is where it should be or nobody asked."""
+    if ask.policy is Policy.NONE or not (ask.fixed or ask.numa is NumaRelation.UNKNOWN):
+        return ""
+    far = _FAR.get(ask.numa)
+    if far is None:
+        return ""
+    return f", {far}" if len(ask.devices) == 1 else f", the farthest {far}"
 
 
 def _guarantee(ask: PlannedAsk) -> str:
