@@ -160,8 +160,10 @@ NAMES = {
     "host-10": ("host", "esx1.corp.example"),
     "vm-3": ("vm", "esx1"),
     "vm-4": ("vm", "db|prod"),
+    "vm-5": ("vm", "AcmeState"),
+    "vm-6": ("vm", "4711"),
 }
-ORDER = ("host-9", "host-10", "vm-3", "vm-4")
+ORDER = ("host-9", "host-10", "vm-3", "vm-4", "vm-5", "vm-6")
 
 
 @pytest.mark.parametrize(
@@ -179,9 +181,12 @@ ORDER = ("host-9", "host-10", "vm-3", "vm-4")
         (foreign("NoPermission: needs Global.Licenses"), "NoPermission: needs Global.Licenses"),
         (foreign("503 at 0000:3b:00.0"), "503 at 0000:3b:00.0"),
         (foreign("db|prod"), "vm-2"),
+        (foreign("AcmeState is lost"), "vm-3 is lost"),
+        (foreign("InvalidState: 4711 not found"), "InvalidState: 4711 not found"),
+        (foreign("a folder of govc object.save has no tags"), "a folder of govc object.save has no tags"),
         (f"{secret('label', 'left')} {secret('label', 'LEFT')}", "label-1 label-1"),
         (f"{secret('label', 'a')} {secret('label', 'b')}", "label-1 label-2"),
-        (named("vm", "vm-77"), "vm-3"),
+        (named("vm", "vm-77"), "vm-5"),
     ],
 )
 def test_pseudonyms(said: str, shown: str) -> None:

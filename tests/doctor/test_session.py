@@ -96,6 +96,17 @@ def test_servers_without_a_method_are_asked_otherwise(site: Site, refused: list[
     assert [m.privilege for m in measure.missing] == ["Global.ServiceManagers"]
 
 
+def test_objects_that_cannot_be_listed_are_not_checked(site: Site) -> None:
+    with LabServer(site) as server:
+        server.faults.add(
+            FaultRule(Harm.FAULT, "CreateContainerView", count=None, fault=vmodl.fault.SystemError)
+        )
+        observed, _, _ = read(server)
+    verbs = {v.verb: v for v in judge_verbs(observed.rights, [Verb.APPLY])}
+    assert verbs[Verb.READ].outcome is verbs[Verb.APPLY].outcome is Outcome.NOT_CHECKED
+    assert any(text.startswith("VirtualMachine:") for text in verbs[Verb.APPLY].untold)
+
+
 def test_nothing_but_reading_methods_is_called(site: Site) -> None:
     with LabServer(site) as server:
         read(server)

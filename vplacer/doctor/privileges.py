@@ -112,7 +112,8 @@ def _judge(verb: Verb, rights: Rights | Untold, asked: bool) -> VerbResult:
         if isinstance(found, Untold):
             untold_kinds[need.kind] = f"{need.kind}: {found.why}"
             continue
-        looked_at[need.kind] = f"{need.kind}: {found.sample.words}"
+        words = found.sample.words if found.sample.of else "none to ask about"
+        looked_at[need.kind] = f"{need.kind}: {words}"
         lacking = found.lacking.get(need.privilege, ())
         if lacking:
             shown = () if need.kind == ROOT else lacking[:_EXAMPLES]

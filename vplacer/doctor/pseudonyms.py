@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from vplacer.doctor.marks import FOREIGN, OBJECT
-from vplacer.doctor.vocabulary import known_word
+from vplacer.doctor.vocabulary import common_word, known_word
 
 ObjectNames = Mapping[str, tuple[str, str]]
 """Managed object id to kind and name."""
@@ -57,7 +57,7 @@ class Pseudonyms:
         by_name = {
             name.casefold(): self._objects[moid]
             for moid, (_, name) in names.items()
-            if name and not known_word(name)
+            if name and not common_word(name)
         }
         by_name |= {moid.casefold(): alias for moid, alias in self._objects.items()}
         self._by_name = dict(sorted(by_name.items(), key=lambda item: (-len(item[0]), item[0])))

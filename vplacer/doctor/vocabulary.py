@@ -16,7 +16,7 @@ available be because been before but by call called calls can cannot certificate
 closed cluster code column columns command communication complete completed component configuration
 connect connected connection correct could count current data datastore deleted denied device
 devices did disconnected do does done driver empty entity entry error esxi esxtop exceed exceeded
-exist existing exists expected expired fail failed failure fault few field file for forbidden found
+exist existing exists expected expired fail failed failure fault few field file folder for forbidden found
 from gateway general given gives got graphics group has have held holds host hosts http id in
 incorrect information instance internal invalid is it its key lack lacked lacks layer licence
 license licenses limit link list listed loss lost manager many memory method missing mode module
@@ -44,12 +44,18 @@ _FORMS: Final = (
                r"|Permission|Authenticated|Connected|Reachable|Supported|Request|State|Name|Login)"),
     re.compile(r"(?:System|Global|Host|VirtualMachine|Resource|Network|Datastore|Sessions)"
                r"(?:\.[A-Z][A-Za-z]{1,40}){1,3}"),
-    re.compile(r"[0-9]{1,6}"),
+    re.compile(r"govc|object\.save"),
     re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]"),
 )  # fmt: skip
-"""Types of faults, privilege ids, plain numbers, PCI addresses."""
+"""Types of faults, privilege ids, the tool of saved folders, PCI addresses."""
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+
+
+def common_word(word: str) -> bool:
+    """Whether a word is one that anybody writes: that something is called so does not show."""
+    return word.casefold() in _WORDS or _NUMBER.fullmatch(word) is not None
 
 
 def known_word(word: str) -> bool:
-    """Whether a word tells nothing of a site."""
-    return word.casefold() in _WORDS or any(form.fullmatch(word) for form in _FORMS)
+    """Whether a word that names nothing in the inventory tells nothing of a site."""
+    return common_word(word) or any(form.fullmatch(word) for form in _FORMS)

@@ -116,7 +116,7 @@ def tags(inventory: Inventory) -> Finding:
             Outcome.DIFFERS,
             "tags cannot be read",
             tuple(foreign(gap.reason) for gap in refused[:SHOWN]),
-            "the tag vplacer:ignore is then not seen; let the account read tags",
+            "the tag vplacer:ignore is then not seen; let the account read tags, and read the vCenter itself",
             failed=True,
         )
     if any(note.startswith(_NO_TAGGING) for note in inventory.notes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from vplacer.doctor.observed import Clocks, Licences, Limits, Observed, Rights, Transport, Untold
@@ -64,6 +64,7 @@ class _Observer:
         self._client = client
         self._progress = progress
         self._objects: dict[str, Sequence[RawObject]] = {}
+        self._lost: dict[str, Untold] = {}
 
     def observe(self) -> Observed:
         self._progress("objects")
@@ -111,7 +112,10 @@ class _Observer:
 
     def _list(self, kind: str) -> Sequence[RawObject]:
         answer = attempt(lambda: self._reader.retrieve(kind, _PATHS.get(kind, ("name",))))
-        return () if isinstance(answer, Untold) else answer.objects
+        if isinstance(answer, Untold):
+            self._lost[kind] = answer
+            return ()
+        return answer.objects
 
     def _names(self) -> dict[str, tuple[str, str]]:
         return {
@@ -145,7 +149,11 @@ class _Observer:
             kind: [raw.ref for raw in objects] for kind, objects in self._objects.items()
         }
         refs[ROOT] = [root]
-        return read_rights(self._reader, manager, key, user, refs, privileges_by_kind())
+        rights = read_rights(self._reader, manager, key, user, refs, privileges_by_kind())
+        if isinstance(rights, Untold):
+            return rights
+        # Of objects that could not be listed nothing is known: that is not "all of none".
+        return replace(rights, kinds={**rights.kinds, **self._lost})
 
     def _session_count(self) -> int | Untold:
         """Count sessions; the list takes Sessions.TerminateSession, so most accounts do not get it."""
