@@ -14,7 +14,8 @@ from vplacer.doctor.model import Evidence, Finding, Outcome
 from vplacer.doctor.observed import Clocks, EsxtopSchema, RawHost, Sample, Untold, VmRaw
 from vplacer.doctor.pseudonyms import Pseudonyms
 from vplacer.inventory.host import ConnectionState, DeviceBinding, Host
-from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.overlay import Overlay, OverlayDevice
+from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import StaticBacking
 from vplacer.jobs.fixtures import fixture_path
@@ -113,6 +114,20 @@ def test_instance_ids_that_read_like_other_cards(site: Inventory) -> None:
     assert (
         holders.bindings(changed(site, lambda h: replace(h, bindings=(binding,)))).outcome is Outcome.DIFFERS
     )
+
+
+def test_cards_that_an_overlay_places(site: Inventory) -> None:
+    host = site.hosts[0]
+    bare = tuple(replace(node, devices=()) for node in host.numa_nodes)
+    inventory = replace(site, hosts=(replace(host, numa_nodes=bare),))
+    card = next(d for d in host.pci_devices if d.graphics is not None)
+    facts = (OverlayDevice(card.address, card.ids, 0),)
+    overlay = Overlay(host.name, host.uuid, None, "2025-01-01T00:00:00Z", "esxcli", devices=facts)
+    other = replace(overlay, devices=(replace(facts[0], ids=PciIds(0x10DE, 0x1EB8)),))
+    for overlays, placed in (((overlay,), 1), ((other,), 0)):
+        finding = locality.cards_with_node(Evidence(inventory, NOTHING.observed, overlays))
+        assert finding.outcome is Outcome.DIFFERS
+        assert f"overlays tell the node of {placed} of the others" in finding.evidence
 
 
 def test_a_device_on_two_nodes(site: Inventory) -> None:

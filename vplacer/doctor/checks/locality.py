@@ -14,18 +14,21 @@ from vplacer.doctor.checks.common import (
     few,
     host_name,
     not_applicable,
+    not_checked,
     ok,
 )
 from vplacer.doctor.marks import named
 from vplacer.doctor.model import Evidence, Finding
-from vplacer.doctor.observed import RawHost
+from vplacer.doctor.observed import RawHost, Untold
 from vplacer.inventory.device_kind import DeviceKind, device_kind, virtual_functions
-from vplacer.inventory.host import Host
+from vplacer.inventory.host import Host, PciDevice
+from vplacer.inventory.overlay import Overlay
+from vplacer.inventory.overlay_file import belongs_to
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vcenter import Inventory
 from vplacer.topology.pci_tree import PciNode, PciTree
 
-_ESXCLI = "read them with `esxcli hardware pci list` (NUMA Node) into an overlay; see docs/topology.md"
+_ESXCLI = "ask the hosts with --esxcli, or import another tool's answer (`vplacer topology import`)"
 _NO_HOST = "no connected host describes its devices"
 _SPELLINGS = (
     ("ssss:bb:dd.f, lower case", re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")),
@@ -113,8 +116,11 @@ def _parse(text: str) -> PciAddress | None:
         return None
 
 
-def cards_with_node(inventory: Inventory) -> Finding:
-    """Say which GPUs and NICs have no NUMA node."""
+def cards_with_node(evidence: Evidence) -> Finding:
+    """Say which GPUs and NICs vCenter places on no NUMA node, and for how many of them an overlay does."""
+    inventory = evidence.inventory
+    if isinstance(inventory, Untold):
+        return not_checked(inventory)
     hosts = [host for host in described_hosts(inventory) if len(host.numa_nodes) > 1]
     known = [(host, device) for host in hosts for device in cards(host)]
     if not known:
@@ -125,8 +131,19 @@ def cards_with_node(inventory: Inventory) -> Finding:
     )
     if lost:
         names = [f"{host_name(host)} {d.address} {d.ids} ({device_kind(d).value})" for host, d in lost]
-        return differs(f"no NUMA node for {count(len(lost), 'card')}", (told, *few(names)), _ESXCLI)
+        placed = sum(_placed_by_overlay(host, device, evidence.overlays) for host, device in lost)
+        more = [f"overlays tell the node of {placed} of the others"] if evidence.overlays else []
+        return differs(f"no NUMA node for {count(len(lost), 'card')}", (told, *more, *few(names)), _ESXCLI)
     return ok("every GPU and NIC has a NUMA node", told)
+
+
+def _placed_by_overlay(host: Host, device: PciDevice, overlays: Iterable[Overlay]) -> bool:
+    return any(
+        item.address == device.address and item.ids == device.ids and item.numa_node is not None
+        for overlay in overlays
+        if belongs_to(overlay, host)
+        for item in overlay.devices
+    )
 
 
 def siblings(inventory: Inventory) -> Finding:
