@@ -47,6 +47,10 @@ def test_show(name: str, folder: Path, vplacer: Runner) -> None:
     assert document["ids"] == ["10de:20b7"]
 
 
+def test_show_by_all_four_ids(folder: Path, vplacer: Runner) -> None:
+    assert vplacer("hardware show 10de:25b6:10de:14a9").out.startswith("A16 ")
+
+
 def test_show_a_nic(folder: Path, vplacer: Runner) -> None:
     assert "400 Gb/s a port" in vplacer("hardware show ConnectX-7").out
 
@@ -56,6 +60,7 @@ def test_show_a_nic(folder: Path, vplacer: Runner) -> None:
     [
         ("A100", "did you mean A100-40, A100-80, A100-SXM-40, A100-SXM-80?"),
         ("10de:fff0", "`vplacer hardware list` names all"),
+        ("10DE:25B6", "which model this is: A2 (subsystem 157e), A16 (subsystem 14a9)"),
         ("10de:nope", "`vplacer hardware list` names all"),
         ("", "`vplacer hardware list` names all"),
         ("99999999999999999999:1", "`vplacer hardware list` names all"),

@@ -66,6 +66,11 @@ def gpu_by_ids(ids: PciIds) -> GpuModel | None:
     return None
 
 
+def gpus_of_device(vendor: int, device: int) -> tuple[GpuModel, ...]:
+    """Return all models that a vendor and device id may be; several where only the subsystem tells."""
+    return tuple(_by_device().get((vendor, device), ()))
+
+
 def gpu_by_name(name: str) -> GpuModel | None:
     """Return the model a person calls ``name``, or None. Case, spaces and hyphens do not count.
 

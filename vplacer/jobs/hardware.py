@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vplacer.errors import UnknownObjectError
+from vplacer.errors import AmbiguousObjectError, UnknownObjectError
 
 if TYPE_CHECKING:
     from vplacer.inventory.cpu_models import CpuFeature, CpuGeneration
     from vplacer.inventory.gpu_facts import GpuModel
     from vplacer.inventory.nic_models import NicModel
+    from vplacer.inventory.pci import PciIds
     from vplacer.topology.boards import Board
 
 
@@ -40,24 +41,31 @@ def hardware() -> Hardware:
 
 
 def hardware_item(name: str) -> GpuModel | NicModel:
-    """Return a GPU or NIC by its name or by its ids ("10de:20b7").
+    """Return a GPU or NIC by its name or by its ids ("10de:20b7", "10de:25b6:10de:157e").
 
     Raises:
+        AmbiguousObjectError: the ids are those of several models.
         UnknownObjectError: there is none; the message names what could be meant.
     """
-    from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_candidates
+    from vplacer.inventory.gpu_models import gpu_by_ids, gpu_by_name, gpu_candidates, gpus_of_device
     from vplacer.inventory.nic_models import nic_by_ids, nic_by_name
-    from vplacer.inventory.pci import PciIds
 
     found: GpuModel | NicModel | None = gpu_by_name(name) or nic_by_name(name)
-    vendor, _, device = name.partition(":")
-    if found is None and device:
-        try:
-            ids = PciIds(int(vendor, 16), int(device, 16))
-        except ValueError:
-            ids = None
-        if ids is not None:
-            found = gpu_by_ids(ids) or nic_by_ids(ids)
+    ids = _ids(name) if found is None else None
+    if ids is not None:
+        found = gpu_by_ids(ids) or nic_by_ids(ids)
+        several = gpus_of_device(ids.vendor, ids.device)
+        if found is None and several:
+            told = [
+                f"{model.name} (subsystem {', '.join(f'{sub:04x}' for sub in model.sub_devices)})"
+                for model in several
+            ]
+            raise AmbiguousObjectError(
+                "only the subsystem device id tells which model this is",
+                obj=name,
+                why=", ".join(told),
+                hint="give the name, or all four ids: vendor:device:subvendor:subdevice",
+            )
     if found is None:
         close = ", ".join(gpu_candidates(name))
         raise UnknownObjectError(
@@ -66,3 +74,14 @@ def hardware_item(name: str) -> GpuModel | NicModel:
             hint=f"did you mean {close}?" if close else "`vplacer hardware list` names all",
         )
     return found
+
+
+def _ids(text: str) -> PciIds | None:
+    """Read two or four hexadecimal ids between colons; None where the text is something else."""
+    from vplacer.inventory.pci import PciIds
+
+    try:
+        numbers = [int(part, 16) for part in text.split(":")]
+        return PciIds(*numbers) if len(numbers) in (2, 4) else None
+    except ValueError:
+        return None
