@@ -89,6 +89,16 @@ def test_a_folder_with_anything_else_is_left_alone(folder: Path, vplacer: Runner
     assert strange.exists()
 
 
+def test_files_that_merely_look_like_an_inventory_are_left_alone(folder: Path, vplacer: Runner) -> None:
+    mine = folder / "out" / "My-documents"
+    mine.mkdir(parents=True)
+    (mine / "x.xml").write_text("mine")
+    refused = vplacer(f"{_COMMAND} --force")
+    assert refused.code == 1
+    assert "there is My-documents" in refused.err
+    assert (mine / "x.xml").exists()
+
+
 @pytest.mark.parametrize(
     ("output", "message"),
     [("missing/out", "the folder does not exist"), ("file", "cannot be written")],

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
-from vplacer.doctor.licensing import DRS, VGPU, VMOTION, Has, has_feature
-from vplacer.doctor.observed import Licence, Licences, Untold
+from vplacer.doctor.checks.licences import editions
+from vplacer.doctor.licensing import DRS, VGPU, VMOTION, Has, has_feature, in_use
+from vplacer.doctor.model import Evidence, Outcome
+from vplacer.doctor.observed import Licence, Licences, Sample, Untold
 from vplacer.vsphere.checkup.licences import masked, read_licences
 from vplacer.vsphere.checkup.timed import TimedReader
 from vplacer.vsphere.raw import Data, MoRef, RawAnswer, RawObject, Value
@@ -93,3 +96,33 @@ def licence(edition: str, *features: str) -> Licence:
 def test_features(edition: str, features: tuple[str, ...], drs: Has, vmotion: Has, vgpu: Has) -> None:
     one = licence(edition, *features)
     assert tuple(has_feature(one, feature) for feature in (DRS, VMOTION, VGPU)) == (drs, vmotion, vgpu)
+
+
+@pytest.mark.parametrize(
+    ("key", "used", "hosts", "assigned", "expected"),
+    [
+        ("k", 4, (), Untold("no"), True),
+        ("k", 0, (), Untold("no"), False),
+        ("k", 0, ("host-1",), Sample(1, 1), True),
+        ("k", None, (), Untold("no"), None),
+        ("k", None, (), Sample(1, 4), None),
+        ("k", None, (), Sample(4, 4), False),
+        ("evaluation", None, (), Untold("no"), False),
+        ("evaluation", None, ("host-1",), Sample(1, 1), True),
+    ],
+)
+def test_use(
+    key: str, used: int | None, hosts: tuple[str, ...], assigned: Sample | Untold, expected: bool | None
+) -> None:
+    one = replace(licence("eval"), key=key, used=used, hosts=hosts)
+    assert in_use(one, assigned) is expected
+
+
+def test_an_evaluation_that_nobody_uses_has_not_expired() -> None:
+    paid = replace(licence("esx.enterprisePlus.cpuPackage", "drs", "vmotion"), used=2, hosts=("host-1",))
+    over = replace(licence("eval"), key="evaluation", hours_left=0.0)
+    facts = Licences((over, paid), Sample(1, 1))
+    nothing = Evidence(Untold("not read"), Untold("not read"))
+    assert editions(facts, nothing).outcome is Outcome.OK
+    used = Licences((replace(over, hosts=("host-1",)), paid), Sample(1, 1))
+    assert "eval: has expired" in editions(used, nothing).evidence

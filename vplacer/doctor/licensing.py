@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from vplacer.doctor.observed import Licence
+from vplacer.doctor.observed import Licence, Sample, Untold
 
+EVALUATION = "evaluation"
+"""What stands for the key of an evaluation, which is all zeros."""
 DRS = "DRS"
 VMOTION = "vMotion"
 VGPU = "vGPU"
@@ -38,6 +40,24 @@ def is_host_licence(licence: Licence) -> bool:
     """Whether a licence is one for hosts (not for a vCenter, vSAN or another product)."""
     edition = licence.edition.casefold()
     return edition == "eval" or edition.startswith(("esx", "vcf", "vvf"))
+
+
+def in_use(licence: Licence, assigned: Sample | Untold) -> bool | None:
+    """Say whether a licence is used by a host; None = not known.
+
+    A vCenter lists its evaluation among the licences for good, mostly without a number of uses, and with
+    an end that is long past.
+
+    Args:
+        licence: the licence.
+        assigned: whose assignments were read.
+    """
+    if licence.hosts:
+        return True
+    if licence.used is not None:
+        return licence.used > 0
+    whole = isinstance(assigned, Sample) and assigned.looked_at == assigned.of
+    return False if whole or licence.key == EVALUATION else None
 
 
 def has_feature(licence: Licence, feature: str) -> Has:

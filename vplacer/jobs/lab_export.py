@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("vcsim",)
 _OBJECT_FILE: Final = re.compile(r"^\d{4,}-\w+-.+\.xml$")
+_ALWAYS_THERE: Final = re.compile(r"^\d{4,}-ServiceInstance-ServiceInstance\.xml$")
+"""Every inventory of this kind has it: a folder without is somebody else's, whatever its files look like."""
 _ANSWER_FOLDER: Final = re.compile(r"^[A-Z]\w+-.+$")
 
 
@@ -78,6 +80,8 @@ def _check_folder(output: Path, *, force: bool) -> None:
     try:
         present = sorted(output.iterdir()) if output.exists() or output.is_symlink() else []
         strange = [path.name for path in present if not _is_ours(path)]
+        if not any(_ALWAYS_THERE.match(path.name) for path in present):
+            strange = [path.name for path in present]
     except OSError as error:
         raise output_error(output, error) from None
     if strange:

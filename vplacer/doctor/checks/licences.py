@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vplacer.doctor.checks.common import count, differs, few, not_applicable, ok
-from vplacer.doctor.licensing import DRS, VGPU, VMOTION, Has, has_feature, is_host_licence
+from vplacer.doctor.licensing import DRS, VGPU, VMOTION, Has, has_feature, in_use, is_host_licence
 from vplacer.doctor.marks import secret
 from vplacer.doctor.model import Evidence, Finding
 from vplacer.doctor.observed import Licences, Untold
@@ -21,8 +21,7 @@ def editions(facts: Licences, evidence: Evidence) -> Finding:
     for licence in hosts:
         marks = ", ".join(f"{f}: {has_feature(licence, f).value}" for f in (DRS, VMOTION, VGPU))
         told.append(f"{licence.edition} ({secret('licence', licence.key)}): {marks}")
-        used = licence.used is None or licence.used > 0 or bool(licence.hosts)
-        if not used:
+        if in_use(licence, facts.assigned) is False:
             continue
         wrong += [
             f"{licence.edition}: {feature} {has_feature(licence, feature).value}"

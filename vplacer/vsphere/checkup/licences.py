@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from vplacer.doctor.licensing import EVALUATION
 from vplacer.doctor.observed import Licence, Licences, Sample, Untold
 from vplacer.vsphere.checkup.timed import TimedReader, attempt, why_missing
 from vplacer.vsphere.raw import Data, MoRef, Value, data_items
@@ -18,7 +19,7 @@ def masked(key: str | None) -> str:
     if len(groups) < 2:
         return "*****"
     if all(set(group) == {"0"} for group in groups):
-        return "evaluation"
+        return EVALUATION
     last = groups[-1][-2:].rjust(len(groups[-1]), "*")
     return "-".join([*("*" * len(group) for group in groups[:-1]), last])
 
