@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.conftest import REPO
 from vplacer.doctor.checks import devices, holders, locality, measure, offers, reading, server
 from vplacer.doctor.marks import render
 from vplacer.doctor.model import Evidence, Finding, Outcome
@@ -213,3 +215,20 @@ def test_change_versions(vms: tuple[VmRaw, ...], outcome: Outcome) -> None:
 def test_clocks(vcenter: float, host: float, outcome: Outcome) -> None:
     facts = Clocks(vcenter, 0.1, {"host-1": host, "host-2": Untold("no")}, Sample(2, 2))
     assert server.clocks(facts, NOTHING).outcome is outcome
+
+
+NO_CONTRADICTIONS = {
+    # Two VMs may be meant for one card, and a card that waits for a reboot is D17's.
+    "dependent-devices-split",
+    "device-held-by-another",
+    "device-wanted-twice",
+    "reboot-pending",
+}
+
+
+def test_every_documented_finding_on_use_is_told_by_a_check() -> None:
+    _, _, after = (REPO / "docs" / "topology.md").read_text(encoding="utf-8").partition("### Findings")
+    documented = set(re.findall(r"^\| `([a-z-]+)` \|", after.partition("\n## ")[0], re.MULTILINE))
+    told_of = holders.OF_BINDINGS | holders.OF_HOLDERS | set(devices.STATIC_WORDS)
+    assert told_of | NO_CONTRADICTIONS == documented
+    assert not told_of & NO_CONTRADICTIONS

@@ -98,7 +98,7 @@ def static_ids(inventory: Inventory) -> Finding:
         )
     wrong = [
         f"{named('vm', vm.moid)} on {named('host', vm.host or '')}: {finding.address} "
-        f"{_STATIC.get(finding.kind, 'is not as the VM says')} ({finding.kind})"
+        f"{STATIC_WORDS.get(finding.kind, 'is not as the VM says')} ({finding.kind})"
         for vm in dict.fromkeys(compared)
         for finding in static_findings(vm, cards[vm.host or ""])
     ]
@@ -113,7 +113,7 @@ def static_ids(inventory: Inventory) -> Finding:
     return ok(f"the right card is named by {count(len(compared), 'static backing')}, in hexadecimal", *told)
 
 
-_STATIC = {
+STATIC_WORDS = {
     "static-device-gone": "is not the card that the VM names, and the host has none of these ids",
     "static-device-moved": "is not the card that the VM names, which is at another address",
     "static-device-not-passed-through": "is not given to VMs now",

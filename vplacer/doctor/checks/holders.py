@@ -21,7 +21,7 @@ from vplacer.topology.device_use import DeviceUse, device_use
 from vplacer.topology.use_findings import use_findings
 
 _BINDINGS_WITH_ADDRESS = (9, 1)
-_OF_BINDINGS = frozenset(
+OF_BINDINGS = frozenset(
     {
         "assigned-id-differs-from-binding",
         "assigned-id-names-absent-device",
@@ -31,7 +31,7 @@ _OF_BINDINGS = frozenset(
         "binding-without-device",
     }
 )
-_OF_HOLDERS = frozenset(
+OF_HOLDERS = frozenset(
     {
         "claim-outlives-power-off",
         "device-claimed-twice",
@@ -47,7 +47,7 @@ _OF_HOLDERS = frozenset(
 def bindings(inventory: Inventory) -> Finding:
     """Say whether bindings name their card, and whether they and assigned ids fit the VMs' devices."""
     found = [(host, binding) for host in described_hosts(inventory) for binding in host.bindings]
-    wrong = list(_contradictions(inventory, _OF_BINDINGS))
+    wrong = list(_contradictions(inventory, OF_BINDINGS))
     if not found and not wrong:
         return not_applicable("no host tells of a binding")
     addressed = [binding for _, binding in found if binding.address is not None]
@@ -84,7 +84,7 @@ def bindings(inventory: Inventory) -> Finding:
 
 def agreement(inventory: Inventory) -> Finding:
     """Say where the sources of who holds a card contradict each other, or the VMs."""
-    wrong = list(_contradictions(inventory, _OF_HOLDERS))
+    wrong = list(_contradictions(inventory, OF_HOLDERS))
     ways: Counter[str] = Counter()
     several = 0
     for _, use, _ in _uses(inventory):
