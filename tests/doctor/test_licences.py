@@ -99,30 +99,37 @@ def test_features(edition: str, features: tuple[str, ...], drs: Has, vmotion: Ha
 
 
 @pytest.mark.parametrize(
-    ("key", "used", "hosts", "assigned", "expected"),
+    ("edition", "used", "hosts", "assigned", "expected"),
     [
-        ("k", 4, (), Untold("no"), True),
-        ("k", 0, (), Untold("no"), False),
-        ("k", 0, ("host-1",), Sample(1, 1), True),
-        ("k", None, (), Untold("no"), None),
-        ("k", None, (), Sample(1, 4), None),
-        ("k", None, (), Sample(4, 4), False),
-        ("evaluation", None, (), Untold("no"), False),
-        ("evaluation", None, ("host-1",), Sample(1, 1), True),
+        ("esx.standard", 4, (), Untold("no"), True),
+        ("esx.standard", 0, (), Untold("no"), False),
+        ("esx.standard", 0, ("host-1",), Sample(1, 1), True),
+        ("esx.standard", None, (), Untold("no"), None),
+        ("esx.standard", None, (), Sample(1, 4), None),
+        ("esx.standard", None, (), Sample(4, 4), False),
+        ("eval", None, (), Untold("no"), False),
+        ("eval", None, ("host-1",), Sample(1, 1), True),
     ],
 )
 def test_use(
-    key: str, used: int | None, hosts: tuple[str, ...], assigned: Sample | Untold, expected: bool | None
+    edition: str, used: int | None, hosts: tuple[str, ...], assigned: Sample | Untold, expected: bool | None
 ) -> None:
-    one = replace(licence("eval"), key=key, used=used, hosts=hosts)
+    one = replace(licence(edition), used=used, hosts=hosts)
     assert in_use(one, assigned) is expected
 
 
 def test_an_evaluation_that_nobody_uses_has_not_expired() -> None:
     paid = replace(licence("esx.enterprisePlus.cpuPackage", "drs", "vmotion"), used=2, hosts=("host-1",))
-    over = replace(licence("eval"), key="evaluation", hours_left=0.0)
+    over = replace(licence("eval"), hours_left=0.0)
     facts = Licences((over, paid), Sample(1, 1))
     nothing = Evidence(Untold("not read"), Untold("not read"))
     assert editions(facts, nothing).outcome is Outcome.OK
     used = Licences((replace(over, hosts=("host-1",)), paid), Sample(1, 1))
     assert "eval: has expired" in editions(used, nothing).evidence
+
+
+def test_a_recording_has_no_keys_to_tell_licences_apart() -> None:
+    found = read(info("eval", "scrubbed"), info("esx.enterprisePlus", "scrubbed"))
+    assert isinstance(found, Licences)
+    assert found.assigned == Untold("the recording holds no licence keys", failed=False)
+    assert [item.hosts for item in found.found] == [(), ()]

@@ -13,8 +13,6 @@ from enum import StrEnum
 
 from vplacer.doctor.observed import Licence, Sample, Untold
 
-EVALUATION = "evaluation"
-"""What stands for the key of an evaluation, which is all zeros."""
 DRS = "DRS"
 VMOTION = "vMotion"
 VGPU = "vGPU"
@@ -39,7 +37,7 @@ class Has(StrEnum):
 def is_host_licence(licence: Licence) -> bool:
     """Whether a licence is one for hosts (not for a vCenter, vSAN or another product)."""
     edition = licence.edition.casefold()
-    return edition == "eval" or edition.startswith(("esx", "vcf", "vvf"))
+    return _is_evaluation(licence) or edition.startswith(("esx", "vcf", "vvf"))
 
 
 def in_use(licence: Licence, assigned: Sample | Untold) -> bool | None:
@@ -57,7 +55,11 @@ def in_use(licence: Licence, assigned: Sample | Untold) -> bool | None:
     if licence.used is not None:
         return licence.used > 0
     whole = isinstance(assigned, Sample) and assigned.looked_at == assigned.of
-    return False if whole or licence.key == EVALUATION else None
+    return False if whole or _is_evaluation(licence) else None
+
+
+def _is_evaluation(licence: Licence) -> bool:
+    return licence.edition.casefold() == "eval"
 
 
 def has_feature(licence: Licence, feature: str) -> Has:
@@ -65,7 +67,7 @@ def has_feature(licence: Licence, feature: str) -> Has:
     edition = licence.edition.casefold()
     key = _FEATURE_KEYS.get(feature)
     # An evaluation has everything, and public simulators list only some of it.
-    if key is not None and licence.features and edition != "eval":
+    if key is not None and licence.features and not _is_evaluation(licence):
         named = {text.partition(":")[0].casefold() for text in licence.features}
         return Has.YES if key in named else Has.NO
     without = {DRS: _WITHOUT_DRS, VMOTION: _WITHOUT_VMOTION, VGPU: _WITHOUT_DRS}[feature]

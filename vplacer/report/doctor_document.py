@@ -93,8 +93,9 @@ def _licences(report: DoctorReport, shown: Callable[[str], str]) -> dict[str, An
     if isinstance(licences, Untold):
         return {"not_checked": shown(licences.why), "found": []}
     assigned = licences.assigned
+    why = f"which host has which licence: {shown(assigned.why)}" if isinstance(assigned, Untold) else None
     return {
-        "not_checked": shown(assigned.why) if isinstance(assigned, Untold) else None,
+        "not_checked": why,
         "found": [_licence(licence, shown) for licence in licences.found],
     }
 

@@ -47,7 +47,6 @@ ELEMENTS = (
     "cryptoKey",
     # Licences
     "licenseKey",
-    "editionKey",
 )
 """Elements whose text is replaced, with or without a namespace prefix."""
 

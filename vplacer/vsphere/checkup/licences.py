@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from vplacer.doctor.licensing import EVALUATION
 from vplacer.doctor.observed import Licence, Licences, Sample, Untold
 from vplacer.vsphere.checkup.timed import TimedReader, attempt, why_missing
 from vplacer.vsphere.raw import Data, MoRef, Value, data_items
+from vplacer.vsphere.scrub import SCRUBBED
 
 _GROUP_RE = re.compile(r"[0-9A-Za-z]+")
 
@@ -19,7 +19,7 @@ def masked(key: str | None) -> str:
     if len(groups) < 2:
         return "*****"
     if all(set(group) == {"0"} for group in groups):
-        return EVALUATION
+        return "evaluation"
     last = groups[-1][-2:].rjust(len(groups[-1]), "*")
     return "-".join([*("*" * len(group) for group in groups[:-1]), last])
 
@@ -44,6 +44,9 @@ def read_licences(reader: TimedReader, manager: MoRef, host_count: int) -> Licen
         )
     assigner = props.ref("licenseAssignmentManager") if props is not None else None
     assigned = _assigned(reader, assigner)
+    if any(item.text("licenseKey") == SCRUBBED for item in listed):
+        # All keys read alike then, and every licence would seem to be on every host.
+        assigned = Untold("the recording holds no licence keys", failed=False)
     hosts: dict[str, list[str]] = {}
     if not isinstance(assigned, Untold):
         for key, moid in assigned:
