@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.constraints.state_case import build_state
 from vplacer.constraints.holdings import AssignableDevice, devices_of_host
+from vplacer.inventory.bound_by import BoundBy
+from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import Host
+from vplacer.topology.assignable import assignable_devices
+from vplacer.topology.build import build_host_topology
+from vplacer.topology.claims import PASSTHROUGH, VGPU, Claim
+from vplacer.topology.device_use import use_beside
+from vplacer.topology.vgpu_capacity import vgpu_capacity
 from vplacer.topology.vgpu_room import all_fit, profile_shape, room_for
 
 PROFILES = {
@@ -191,3 +200,37 @@ def test_types_of_one_size_mix_from_8_0_u1_on() -> None:
 def test_a_profile_the_host_does_not_offer_has_no_shape() -> None:
     host, _ = _host("A40", "sameSize")
     assert profile_shape(host, "nvidia_a40-5q") is None
+
+
+@pytest.mark.parametrize(
+    ("model", "possible", "room"),
+    [
+        # Each card as it shares by time, and as it is in MIG mode.
+        ("A40", PROFILES["A40"], {"nvidia_a40-24q": 2}),
+        ("A100-80", ["grid_a100d-40c", "grid_a100d-80c"], {"grid_a100d-40c": 2, "grid_a100d-1-10c": 0}),
+        ("A100-80", ["grid_a100d-1-10c", "grid_a100d-3-40c"], {"grid_a100d-40c": 0, "grid_a100d-1-10c": 7}),
+        ("A100-80", ["grid_a100d-1-10c", "grid_a100d-40c"], {"grid_a100d-40c": 0, "grid_a100d-1-10c": 0}),
+        ("A100-80", [], {"grid_a100d-40c": 2, "grid_a100d-1-10c": 0}),
+    ],
+)
+def test_a_host_that_does_not_tell_modes(model: str, possible: list[str], room: dict[str, int]) -> None:
+    """Before ESXi 8.0 U3 the list of what is possible now is all that tells MIG mode."""
+    host, _ = _host(model, "none", "8.0.2")
+    host = replace(host, vgpu_types=tuple(possible))
+    (card,) = assignable_devices(host, build_host_topology(host))
+    for profile, most in room.items():
+        shape = profile_shape(host, profile)
+        assert shape is not None
+        assert room_for(card, shape, ()) == most, profile
+
+
+def test_free_memory_beside_what_is_not_known_is_not_known() -> None:
+    host, card = _host("A40", "sameSize")
+    gone = Claim("vm-9", None, VGPU, card.address, (), None, BoundBy.PLATFORM, None, Certainty.PROVED, None)
+    (capacity,) = vgpu_capacity(host, use_beside([card], [gone]))
+    assert capacity.free_mib is None
+    assert {room.why for room in capacity.rooms} == {"what the card holds is not known"}
+    whole = replace(gone, kind=PASSTHROUGH, address=None, candidates=(card.address,))
+    (capacity,) = vgpu_capacity(host, use_beside([card], [whole]))
+    assert capacity.free_mib is None
+    assert {room.why for room in capacity.rooms} == {"the whole card is held, or may be"}

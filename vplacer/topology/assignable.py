@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from vplacer.inventory.gpu_models import gpu_by_ids
-from vplacer.inventory.host import GpuMode, Host, Pnic
+from vplacer.inventory.host import GpuMode, Host, PciDevice, Pnic, VgpuProfile
 from vplacer.inventory.nic_models import NicModel, nic_by_ids
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.vm import AllowedDevice
 from vplacer.topology.host_topology import HostTopology
 
 _SHARED_DIRECT = "sharedDirect"
+_MIG_NAME = re.compile(r"-\d+-\d+[a-z]+$")
+
+MIG_SHARING = "mig"
+"""VgpuProfileInfo.profileSharing of instances of a card in MIG mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,9 @@ class AssignableDevice:
 
     ``kind``: "gpu" | "nic". ``model``: canonical name of the GPU or NIC tables, else the ids ("10de:1eb8").
     ``node`` and ``package``: where it sits, None = unknown. ``passthrough``: usable as a whole now.
-    ``vgpu``: the vendor's host driver has it (graphics type sharedDirect).
+    ``vgpu``: the vendor's host driver has it (graphics type sharedDirect). ``mode``: how it is cut up;
+    hosts before ESXi 8.0 U3 do not tell, then it is what the profiles on offer say (`told_mode`), and
+    ``may_be_mig`` where they do not say it either.
     ``sriov_free_vfs``: virtual functions present, whoever holds them (`HostUse.free_vfs` subtracts).
     ``link_mbps``: 0 = the link is down, None = not known; a port that is passed through has no link
     the host could tell of, and shows the speed of its model.
@@ -42,6 +49,7 @@ class AssignableDevice:
     link_mbps: int | None
     rdma: bool | None
     unusable: str | None
+    may_be_mig: bool = False
 
 
 def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDevice, ...]:
@@ -64,6 +72,7 @@ def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDe
         memory = gpu.memory_mib if gpu is not None else None
         if memory is None and graphics is not None and graphics.memory_kib is not None:
             memory = graphics.memory_kib // 1024
+        mode, may_be_mig = told_mode(host, device)
         found.append(
             AssignableDevice(
                 address=device.address,
@@ -75,15 +84,47 @@ def assignable_devices(host: Host, topology: HostTopology) -> tuple[AssignableDe
                 package=placed.package,
                 passthrough=active,
                 vgpu=vgpu,
-                mode=graphics.mode if graphics is not None else GpuMode.NONE,
+                mode=mode,
                 framebuffer_mib=memory,
                 sriov_free_vfs=vfs,
                 link_mbps=_link(pnic, nic),
                 rdma=_rdma(pnic, nic),
                 unusable=_why_unusable(host, device.address) if not (active or vgpu or vfs) else None,
+                may_be_mig=may_be_mig,
             )
         )
     return tuple(found)
+
+
+def told_mode(host: Host, device: PciDevice) -> tuple[GpuMode, bool]:
+    """Return how a card is cut up now, and whether that may be MIG although nothing says so.
+
+    HostGraphicsInfo.vgpuMode tells since API 8.0.3, and mixed-size mode came with it. Before, the profiles
+    that are possible now (HostConfigInfo.sharedPassthruGpuTypes) tell MIG from time-slicing, for cards that
+    can be in either, and only where all of them are of one kind.
+    """
+    graphics = device.graphics
+    if graphics is None or graphics.type != _SHARED_DIRECT or graphics.mode is not GpuMode.NONE:
+        return (graphics.mode if graphics is not None else GpuMode.NONE), False
+    model = gpu_by_ids(device.ids)
+    if model is not None and model.mig_shape is None:
+        return GpuMode.NONE, False
+    described = {profile.name: profile for profile in host.vgpu_profiles}
+    kinds = set()
+    for name in host.vgpu_types:
+        profile = described.get(name)
+        if profile is None or (profile.vendor, profile.device) == (device.ids.vendor, device.ids.device):
+            kinds.add(is_mig_profile(name, profile))
+    if kinds == {True}:
+        return GpuMode.MIG, False
+    return GpuMode.NONE, len(kinds) == 2
+
+
+def is_mig_profile(name: str, described: VgpuProfile | None) -> bool:
+    """Whether a profile is an instance of a card in MIG mode: as described, else by its name ("-1-10c")."""
+    if described is not None and described.sharing:
+        return described.sharing == MIG_SHARING
+    return _MIG_NAME.search(name) is not None
 
 
 def _link(pnic: Pnic | None, nic: NicModel | None) -> int | None:

@@ -47,9 +47,9 @@ class ProfileRoom:
 class CardCapacity:
     """One vGPU card.
 
-    ``memory_mib`` and ``free_mib``: framebuffer, None = not known. ``unplaceable_mib``: of the free
-    framebuffer, what no single profile the host offers can surely fill: it lies at offsets where none
-    may start, or the mode keeps it for one size.
+    ``memory_mib`` and ``free_mib``: framebuffer, None = not known, as beside a vGPU of unknown size.
+    ``unplaceable_mib``: of the free framebuffer, what no single profile the host offers can surely fill: it
+    lies at offsets where none may start, or the mode keeps it for one size.
     """
 
     address: PciAddress
@@ -107,7 +107,7 @@ def _capacity(host: Host, device: AssignableDevice, use: HostUse) -> CardCapacit
     )
     held = tuple(HeldVgpu(c.vm, c.profile, c in here) for c in claims if c.kind == VGPU)
     memory = device.framebuffer_mib
-    free = None if memory is None else _free(memory, shapes, whole)
+    free = None if memory is None or whole in maybe else _free(memory, shapes, whole)
     return CardCapacity(
         device.address, device.mode, memory, free, _unplaceable(host, free, rooms), held, rooms
     )
@@ -124,9 +124,12 @@ def _size(host: Host, name: str) -> int:
     return shape.framebuffer_mib if shape is not None else 0
 
 
-def _free(memory: int, shapes: tuple[ProfileShape, ...], whole: Claim | None) -> int:
-    if whole is not None or any(shape.sharing == "unknown" for shape in shapes):
+def _free(memory: int, shapes: tuple[ProfileShape, ...], whole: Claim | None) -> int | None:
+    """Framebuffer that is left; None where a vGPU is there whose size is not known."""
+    if whole is not None:
         return 0
+    if any(shape.sharing == "unknown" for shape in shapes):
+        return None
     return max(0, memory - sum(shape.framebuffer_mib for shape in shapes))
 
 
@@ -141,6 +144,8 @@ def _room(
     device: AssignableDevice, shape: ProfileShape, held: tuple[ProfileShape, ...], whole: Claim | None
 ) -> ProfileRoom:
     if why_mode_refuses(device, shape) is not None:
+        if device.may_be_mig:
+            return ProfileRoom(shape.name, 0, "whether the card is in MIG mode is not told")
         if shape.sharing == MIG:
             return ProfileRoom(shape.name, 0, f"needs MIG mode, the card is in mode {device.mode.value}")
         return ProfileRoom(shape.name, 0, "time-sliced, and the card is in MIG mode")

@@ -32,7 +32,7 @@ from vplacer.inventory.gpu_models import gpu_by_ids
 from vplacer.inventory.host import GpuMode, Host, VgpuProfile
 from vplacer.inventory.limits_table import parse_release
 from vplacer.inventory.pci import PciIds
-from vplacer.topology.assignable import AssignableDevice
+from vplacer.topology.assignable import MIG_SHARING, AssignableDevice, is_mig_profile
 from vplacer.topology.vgpu_placements import (
     ADA_MOST_1_GIB,
     MOST_MIXED,
@@ -42,7 +42,7 @@ from vplacer.topology.vgpu_placements import (
 )
 
 TIME_SLICED = "timeSliced"
-MIG = "mig"
+MIG = MIG_SHARING
 
 MAX_PER_CARD = 32
 
@@ -92,9 +92,9 @@ def profile_shape(host: Host, name: str) -> ProfileShape | None:
         gib = _gib_of_name(name)
         if gib is None:
             return None
-        sharing = MIG if _MIG_NAME.search(name) else TIME_SLICED
+        sharing = MIG if is_mig_profile(name, None) else TIME_SLICED
         return ProfileShape(name, _mib(gib), sharing, None, _slices(name), _types_mix(host), _media(name))
-    sharing = described.sharing or (MIG if _MIG_NAME.search(name) else TIME_SLICED)
+    sharing = described.sharing or (MIG if is_mig_profile(name, described) else TIME_SLICED)
     framebuffer = _mib(described.framebuffer_gib)
     most = _per_card(host, described, sharing)
     return ProfileShape(name, framebuffer, sharing, most, _slices(name), _types_mix(host), _media(name))
@@ -161,6 +161,8 @@ def why_mode_refuses(card: AssignableDevice, shape: ProfileShape) -> str | None:
     """
     if not card.vgpu:
         return "the card is not set up for vGPU (graphics type is not sharedDirect)"
+    if card.may_be_mig:
+        return "whether the card is in MIG mode is not told, and the host offers profiles of both kinds"
     if shape.sharing == MIG and card.mode is not GpuMode.MIG:
         return f"{shape.name} needs a card in MIG mode; this one is in mode {card.mode.value}"
     if shape.sharing != MIG and card.mode is GpuMode.MIG:

@@ -136,7 +136,8 @@ def modes(inventory: Inventory) -> Finding:
         return differs(
             f"no mode is told of {count(len(untold), 'vGPU card')}",
             (told, *few(untold)),
-            f"such a card takes no vGPU in a plan; hosts before {_MODE_RELEASE} tell none",
+            f"hosts before {_MODE_RELEASE} tell none: such a card shares by one size, or is in MIG mode if "
+            "the host offers nothing else; if it offers both, the card takes no vGPU in a plan",
         )
     return ok("the vGPU mode of each card is told", told)
 
