@@ -184,7 +184,7 @@ def consumer_of_vm(vm: Vm, host: Host, options: RequestOptions) -> Consumer | No
     """
     if not vm.is_on or vm.template:
         return None
-    threads = _prefers_threads(vm, host)
+    threads = threads_per_core(host) if vm.prefers_threads else 1
     exact = holds_gpu_like(vm) or vm.latency_sensitivity == "high"
     millicores = _millicores(
         vm.cpus,
@@ -270,11 +270,6 @@ def threads_per_core(host: Host) -> int:
     if not host.core_count or not host.thread_count or host.hyperthreading_active is False:
         return 1
     return max(1, host.thread_count // host.core_count)
-
-
-def _prefers_threads(vm: Vm, host: Host) -> int:
-    prefer = (vm.extra("numa.vcpu.preferHT") or "").lower() in ("true", "1", "yes")
-    return threads_per_core(host) if prefer else 1
 
 
 def _node_room(host: Host, threads: int) -> int:

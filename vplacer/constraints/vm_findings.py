@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from vplacer.constraints.supply import threads_per_core
 from vplacer.constraints.vnuma_shape import FEWEST_CPUS_WITH_VNUMA, can_have_vnuma, vnuma_node_of
 from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.host import Host
@@ -63,7 +64,7 @@ def guest_nodes(vm: Vm) -> GuestNodes | None:
         return GuestNodes(1, "CPU hot add is on and hides vNUMA", vm.vnuma.exposed_on_hot_add is False)
     cores = vm.vnuma.cores_per_node
     if cores and (vm.vnuma.auto is False or vm.is_on):
-        return GuestNodes(max(1, vm.cpus // cores), f"a vNUMA node has {cores} of its {vm.cpus} vCPUs", True)
+        return GuestNodes(-(-vm.cpus // cores), f"a vNUMA node has {cores} of its {vm.cpus} vCPUs", True)
     fewest = _number(vm.extra(_FEWEST_CPUS), FEWEST_CPUS_WITH_VNUMA)
     if vm.cpus < fewest:
         return GuestNodes(1, f"vNUMA starts at {fewest} vCPUs, it has {vm.cpus}", False)
@@ -171,10 +172,12 @@ def _one_node_shown(vm: Vm, host: Host, shown: GuestNodes, devices: set[int]) ->
         return
     nodes = set(vm.node_affinity) & {node.id for node in host.numa_nodes}
     largest = max((node.core_count for node in host.numa_nodes), default=0)
+    room = largest * threads_per_core(host) if vm.prefers_threads else largest
     if len(nodes) > 1:
         span = f"it is bound to pNUMA {_listed(nodes)}"
-    elif 0 < largest < vm.cpus:
-        span = f"its {vm.cpus} vCPUs are more than the {largest} cores of a node"
+    elif 0 < room < vm.cpus:
+        what = "threads" if vm.prefers_threads else "cores"
+        span = f"its {vm.cpus} vCPUs are more than the {room} {what} of a node"
     elif len(devices) > 1:
         span = f"its devices are on pNUMA {_listed(devices)}"
     else:

@@ -211,6 +211,11 @@ class Vm:
         return None
 
     @property
+    def prefers_threads(self) -> bool:
+        """Whether NUMA counts a node's threads, not its cores (numa.vcpu.preferHT)."""
+        return (self.extra("numa.vcpu.preferHT") or "").lower() in ("true", "1", "yes")
+
+    @property
     def node_affinity(self) -> tuple[int, ...]:
         """Physical NUMA nodes of ``numa.nodeAffinity``; empty = none."""
         text = self.extra("numa.nodeAffinity")

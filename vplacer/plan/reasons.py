@@ -248,14 +248,19 @@ def _joined_by_nvlink(host: Host, topology: HostTopology, ask: GpuAsk) -> bool:
 def _pair_word(
     topology: HostTopology, cards: Sequence[tuple[PciAddress, ...]], *, nvlink: bool
 ) -> str | None:
-    """Return the weakest way between any two cards of an ask, for every choice, with or without NVLink."""
+    """Return the weakest way between any two cards of an ask, for every choice, with or without NVLink.
+
+    A word ends in "?" where a link may be there that nobody told of, and the cards could use it.
+    """
     relations = [
         topology.relation(a, b)
         for one, other in combinations(cards, 2)
         for a, b in product(one, other)
         if a != b
     ]
-    words = {(relation if nvlink else replace(relation, nvlink=None)).word() for relation in relations}
+    words = {
+        relation.open_word() if nvlink else replace(relation, nvlink=None).word() for relation in relations
+    }
     return max(words, key=_weakness) if words else None
 
 
@@ -279,4 +284,5 @@ def _weakness(word: str) -> tuple[int, int]:
     """Order the words of nvidia-smi, nearest first; more NVLinks are nearer."""
     if word.startswith("NV"):
         return (-1, -int(word[2:]))
-    return (_WORDS.index(word), 0) if word in _WORDS else (-2, 0)
+    plain = word if word == "?" else word.removesuffix("?")
+    return (_WORDS.index(plain), int(plain != word)) if plain in _WORDS else (-2, 0)

@@ -265,7 +265,7 @@ class DemandMaker:
             networks=where.networks,
             hardware_version=_hardware_version(base, vm is None, placing, asked, mode, hosts),
             power_on=placing.power_on if placing.power_on is not None else (vm is None or vm.is_on),
-            prefer_ht=_prefers_threads(base) if placing.prefer_ht is None else placing.prefer_ht,
+            prefer_ht=base.prefers_threads if placing.prefer_ht is None else placing.prefer_ht,
             latency_high=latency_high,
             memory_reserved=bool(gpus or nics or latency_high) or _fully_reserved(base),
             cpu_reservation_mhz=base.cpu_reservation_mhz or 0,
@@ -344,10 +344,6 @@ def _exact(asked: _Asked) -> bool:
         or any(ask.interconnect_required for ask in asked.gpus)
         or any(ask.at_required for ask in asked.nics)
     )
-
-
-def _prefers_threads(vm: Vm) -> bool:
-    return (vm.extra("numa.vcpu.preferHT") or "").lower() in ("true", "1", "yes")
 
 
 def _fully_reserved(vm: Vm) -> bool:

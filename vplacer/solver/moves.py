@@ -167,7 +167,7 @@ def _mover(beside: Beside, vm: Vm, reader: DeviceReader) -> Demand | None:
         datastores=vm.datastores,
         networks=vm.networks,
         hardware_version=vm.hardware_version or 0,
-        prefer_ht=(vm.extra("numa.vcpu.preferHT") or "").lower() in ("true", "1", "yes"),
+        prefer_ht=vm.prefers_threads,
         latency_high=vm.latency_sensitivity == "high",
         memory_reserved=holds_devices(vm) or full,
         cpu_reservation_mhz=vm.cpu_reservation_mhz or 0,

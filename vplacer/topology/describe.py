@@ -29,7 +29,7 @@ from vplacer.topology.describe_use import (
     finding_line,
 )
 from vplacer.topology.host_topology import HostTopology
-from vplacer.topology.levels import Level, NumaRelation, PciePath, Relation
+from vplacer.topology.levels import Level, NumaRelation, Relation
 from vplacer.topology.measured import HostMeasurement
 from vplacer.topology.nvlink_sets import NvlinkSet, nvlink_sets
 from vplacer.topology.values import DeviceTopology, GroupOffer, NodeTopology
@@ -283,7 +283,7 @@ def _row(
     labels: Mapping[PciAddress, str],
     topology: HostTopology,
 ) -> MatrixRow:
-    cells = tuple(_cell(topology.relation(device.address, other.address)) for other in shown)
+    cells = tuple(topology.relation(device.address, other.address).open_word() for other in shown)
     if device.kind is not DeviceKind.GPU:
         return MatrixRow(labels[device.address], cells, None, None, None)
     threads = [t for node in topology.nodes if node.id in device.cpu_nodes for t in node.thread_ids]
@@ -295,13 +295,6 @@ def _row(
         numa_affinity=ranges(device.cpu_nodes) or "?",
         gpu_numa_id=str(own_node.id) if own_node is not None and own_node.core_count == 0 else "N/A",
     )
-
-
-def _cell(relation: Relation) -> str:
-    word = relation.word()
-    if relation.pcie is PciePath.SELF or word == "?" or not relation.nvlink_open:
-        return word
-    return f"{word}?"
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -84,7 +84,7 @@ class Relation:
     def word(self) -> str:
         """Return the word of ``nvidia-smi topo -m``: X, NV#, PIX, PXB, PHB, NODE, SYS; "?" = unknown.
 
-        With ``nvlink`` unknown the word is that of the PCIe way; see `nvlink_open`.
+        With ``nvlink`` unknown the word is that of the PCIe way; see `open_word`.
         """
         if self.pcie is PciePath.SELF:
             return "X"
@@ -97,6 +97,11 @@ class Relation:
         if self.pcie is PciePath.NONE and self.numa is NumaRelation.SAME_NODE:
             return "NODE"
         return "?"
+
+    def open_word(self) -> str:
+        """Return the word, with a question mark where an NVLink may join the two: "NODE?"."""
+        word = self.word()
+        return f"{word}?" if self.nvlink_open and word != "?" else word
 
     @property
     def nvlink_open(self) -> bool:
