@@ -22,7 +22,8 @@ class Board:
     """A GPU board, every two of its GPUs joined by ``lanes`` NVLinks.
 
     ``models`` are names of `vplacer.inventory.gpu_models`; ``switched`` = over NVSwitch, else directly;
-    ``systems``: the vendor's systems that are built on it.
+    ``systems``: the vendor's systems that are built on it. ``switches_listed``: hosts list its NVSwitches
+    among their PCI devices.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Board:
     switched: bool
     source: str
     systems: tuple[str, ...] = ()
+    switches_listed: bool = False
 
 
 @cache
@@ -63,6 +65,7 @@ def read_board(entry: Entry) -> Board:
         switched=entry.flag("switched"),
         source=dict(entry.sources()).get("links", ""),
         systems=entry.texts("systems", ()),
+        switches_listed=entry.flag("switches_listed", entry.flag("switched")),
     )
     entry.finish(("links", "systems") if board.systems else ("links",))
     return board

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from vplacer.inventory.device_kind import DeviceKind
 from vplacer.topology.boards import Board
 from vplacer.topology.locality import Packages, on_two_nodes
 from vplacer.topology.pci_tree import Bus, PciTree
@@ -31,10 +32,17 @@ def assumptions(
     if board is not None:
         found.append(
             f"NVLink: the {board.gpu_count} GPUs are taken to be a {board.name} board with all links up "
-            f"({board.source}); an overlay from nvidia-smi would prove it"
+            f"({board.source}){_no_switch(devices, board)}; an overlay from nvidia-smi would prove it"
         )
     found += _nodes_without_cores(devices, packages)
     return tuple(found)
+
+
+def _no_switch(devices: Sequence[DeviceTopology], board: Board) -> str:
+    """Say that the switches of a board are not seen, where hosts list them as devices."""
+    if not board.switches_listed or any(device.kind is DeviceKind.NVSWITCH for device in devices):
+        return ""
+    return ", though the host lists no NVSwitch: two smaller boards would look alike"
 
 
 def _taken_as_one(a: DeviceTopology, b: DeviceTopology) -> bool:
