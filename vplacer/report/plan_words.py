@@ -29,7 +29,6 @@ _GUEST = {
 _FAR = {
     NumaRelation.SAME_SOCKET: "on another node of the socket",
     NumaRelation.OTHER_SOCKET: "on another socket",
-    NumaRelation.UNKNOWN: "on a node that is not known",
 }
 SYMBOL_WORDS = {
     Symbol.CREATE: "create",
@@ -78,13 +77,18 @@ def ask_text(ask: PlannedAsk) -> str:
 
 
 def _not_near(ask: PlannedAsk) -> str:
-    """Say of settled cards where the farthest is, unless it is where it should be or nobody asked."""
-    if ask.policy is Policy.NONE or not (ask.fixed or ask.numa is NumaRelation.UNKNOWN):
+    """Say of settled cards where the farthest is, unless it is where it should be or nobody asked.
+
+    Of a VM that is bound to no node nothing is said: it may run on any.
+    """
+    if ask.policy is Policy.NONE:
         return ""
-    far = _FAR.get(ask.numa)
-    if far is None:
+    one = len(ask.devices) == 1
+    if any(device.node is None for device in ask.devices):
+        return ", on a node that is not known" if one else ", not all on nodes that are known"
+    if not ask.fixed or ask.numa not in _FAR:
         return ""
-    return f", {far}" if len(ask.devices) == 1 else f", the farthest {far}"
+    return f", {'' if one else 'the farthest '}{_FAR[ask.numa]}"
 
 
 def _guarantee(ask: PlannedAsk) -> str:
