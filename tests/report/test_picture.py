@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.conftest import REPO
-from tests.report.views import hard, sites, some_views
+from tests.report.views import hard, sites, some_views, views_of
 from vplacer.errors import UsageError
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.report.picture.text import clip, columns, wrap
@@ -213,6 +213,13 @@ def test_it_has_a_name_and_a_description_and_tooltips() -> None:
     assert {"address 0000:06:00.0", "vendor:device 10de:20b7", "pNUMA 0, told by vcenter"} <= set(
         tip.split("\n")
     )
+
+
+def test_the_picture_in_the_docs_is_the_one_that_is_drawn() -> None:
+    view = next(view for view in views_of(REPO / "fixtures" / "sites" / "a30pairs.yaml"))
+    shown = (REPO / "docs" / "topology.svg").read_text(encoding="utf-8")
+    assert view.host.name == "esx01"
+    assert shown == render_svg(view), "python docs/picture.py draws it anew"
 
 
 def test_the_same_bytes_whatever_the_hash_seed() -> None:

@@ -117,12 +117,14 @@ def test_host(name: str, host: str) -> None:
 
 
 def _field(line: Any, key: str) -> Any:
-    """Return what is shown of a device: state, label, held by, number of functions, speed."""
+    """Return what is shown of a device: state, label, who holds it or what is reset with it, and so on."""
     match key:
         case "label":
             return line.hardware_label
         case "held_by":
             return [holder.name for holder in line.holders]
+        case "reset_with":
+            return [f"{tied.address.short} {tied.holder.name}" for tied in line.tied]
         case "functions":
             return len(line.place.functions)
         case "links":

@@ -31,6 +31,7 @@ from vplacer.topology.describe import HostDescription, describe_host, ranges
 from vplacer.topology.graph import host_graph, vcenter_graph
 from vplacer.topology.importers.smi_matrix import parse_matrix
 
+HARD = REPO / "tests" / "cases" / "sites" / "inventory"
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "VPLACER_UPDATE_GOLDEN"
 SHOWN = [("a30pairs", "esx01"), ("a30pairs", "esx07"), ("nvswitch", "esx01"), ("nvswitch", "esx03")]
@@ -294,6 +295,49 @@ def test_a_claim_outlives_the_card_being_usable() -> None:
     first, second = [line for line in lines if line.startswith("GPU")]
     assert first.endswith("no passthrough  held by claims (when switched on)")
     assert "claims" not in second
+
+
+def test_what_is_reset_with_a_device_of_a_vm_is_not_shown_as_free() -> None:
+    """Whoever holds one device of those that leave the hypervisor together keeps the others."""
+    text = (HARD / "passthrough.yaml").read_text(encoding="utf-8")
+
+    def shown(power: str) -> tuple[str, str]:
+        inventory = load_site_text(
+            text.replace("{name: storage,", f'{{name: storage, power: "{power}",')
+        ).inventory
+        host = inventory.hosts[0]
+        vms = inventory.vms_by_host[host.moid]
+        lines = render_tree(describe_host(host, build_host_topology(host), vms)).splitlines()
+        at = next(index for index, line in enumerate(lines) if "a3:00.0" in line)
+        (of_vm,) = [line.strip() for line in lines if "VM storage" in line]
+        return lines[at + 1].strip(), of_vm
+
+    running, off = shown("on"), shown("off")
+    assert running[0] == "not free: reset with a3:01.0, held by storage"
+    assert running[1].endswith("holds a3:01.0")
+    assert off[0] == "reset with a3:01.0, held by storage (when switched on)"
+    assert off[1].endswith("when switched on: a3:01.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "host", "words"),
+    [
+        ("away", "esx01", "disconnected: what is shown is what vCenter last knew"),
+        ("away", "esx03", "in maintenance mode"),
+        ("passthrough", "esx02", "needs a reboot"),
+    ],
+)
+def test_what_is_unusual_about_a_host_stands_at_the_top(name: str, host: str, words: str) -> None:
+    inventory = load_inventory_file(HARD / f"{name}.yaml").inventory
+    (found,) = [item for item in inventory.hosts if item.name == host]
+    described = describe_host(found, build_host_topology(found))
+    assert render_tree(described).splitlines()[1] == words
+    state = topology_document(described)["host"]
+    assert (state["connection"], state["in_maintenance"], state["reboot_required"]) == (
+        str(found.connection),
+        found.in_maintenance,
+        found.reboot_required,
+    )
 
 
 def test_what_vsphere_gave_a_vm_is_held_while_it_runs() -> None:

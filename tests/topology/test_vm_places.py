@@ -20,7 +20,7 @@ AFFINITY = "numa.nodeAffinity"
 
 def place(vm: Vm, seen: MeasuredHome | None = None) -> VmPlace:
     measured = {} if seen is None else {vm.moid: seen}
-    (found,) = vm_places(NPS4.host, NPS4.topology, [vm], {}, {}, measured)
+    (found,) = vm_places(NPS4.host, NPS4.topology, [vm], {}, measured)
     return found
 
 
@@ -54,17 +54,17 @@ def test_a_measured_home_counts_while_the_vm_runs_and_below_an_affinity() -> Non
 
 def test_the_only_node_with_cores_is_the_home_of_all() -> None:
     split = hard("split")
-    (found,) = vm_places(split.host, split.topology, [FLOATING], {}, {}, {})
+    (found,) = vm_places(split.host, split.topology, [FLOATING], {}, {})
     assert (found.home, found.nodes) == (Home.FIXED, (0,))
     two = replace(split.host, numa_nodes=(*split.host.numa_nodes, replace(split.host.numa_nodes[0], id=1)))
-    (found,) = vm_places(two, build_host_topology(two), [FLOATING], {}, {}, {})
+    (found,) = vm_places(two, build_host_topology(two), [FLOATING], {}, {})
     assert found.home is Home.FLOATING
 
 
 def test_an_unread_vm_is_not_floating_and_a_template_is_nowhere() -> None:
     unread = place(replace(FLOATING, readable=False, cpus=0, memory_mib=0))
     assert (unread.home, unread.cpus, unread.memory_mib) == (Home.UNREAD, None, None)
-    assert vm_places(NPS4.host, NPS4.topology, [replace(FLOATING, template=True)], {}, {}, {}) == ()
+    assert vm_places(NPS4.host, NPS4.topology, [replace(FLOATING, template=True)], {}, {}) == ()
 
 
 def test_vms_come_running_first_and_in_the_order_people_count() -> None:

@@ -6,6 +6,8 @@ from typing import Final
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.host import GpuMode
+from vplacer.report.use_text import holder_text
+from vplacer.topology.claims import When
 from vplacer.topology.describe import DeviceLine, ranges
 from vplacer.topology.values import LocalitySource
 
@@ -52,6 +54,15 @@ def where_words(line: DeviceLine) -> tuple[str, ...]:
     if place.node_hint is not None:
         return (f"its root port is on pNUMA {place.node_hint}",)
     return ()
+
+
+def tied_words(line: DeviceLine) -> tuple[str, ...]:
+    """Say who keeps the device from other VMs by holding what is reset together with it."""
+    return tuple(
+        f"{'not free: ' if tied.holder.when is When.NOW else ''}"
+        f"reset with {tied.address.short}, held by {holder_text(tied.holder)}"
+        for tied in line.tied
+    )
 
 
 def link_words(line: DeviceLine) -> str:

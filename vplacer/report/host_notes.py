@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from vplacer.inventory.host import ConnectionState
 from vplacer.report.use_text import finding_lines
-from vplacer.topology.describe import HostDescription
+from vplacer.topology.describe import HostDescription, HostState
 from vplacer.topology.values import GroupOffer
 
 
@@ -22,6 +23,20 @@ def host_notes(description: HostDescription) -> tuple[tuple[str, tuple[str, ...]
         ("not used", description.mismatches),
     )
     return tuple((title, sentences) for title, sentences in sections if sentences)
+
+
+def state_words(state: HostState) -> tuple[str, ...]:
+    """Say what is unusual about the host; what is not told is not unusual here."""
+    words = []
+    if state.connection is not ConnectionState.CONNECTED:
+        words.append(f"{state.connection}: what is shown is what vCenter last knew")
+    if state.in_maintenance:
+        words.append("in maintenance mode")
+    if state.in_quarantine:
+        words.append("in quarantine")
+    if state.reboot_required:
+        words.append("needs a reboot")
+    return tuple(words)
 
 
 def _group(offer: GroupOffer) -> str:

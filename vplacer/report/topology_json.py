@@ -10,7 +10,7 @@ from typing import Any
 from vplacer.inventory.pci import PciAddress
 from vplacer.report.host_formats import Format
 from vplacer.topology.describe import DeviceLine, HostDescription
-from vplacer.topology.describe_use import ClaimLine, FindingLine
+from vplacer.topology.describe_use import ClaimLine, FindingLine, HolderLine
 from vplacer.topology.measured import HostMeasurement
 from vplacer.topology.nvlink_sets import NvlinkSet
 from vplacer.topology.vgpu_capacity import CardCapacity
@@ -37,6 +37,10 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
             "name": description.name,
             "hardware": description.hardware,
             "packages": description.package_count,
+            "connection": str(description.state.connection),
+            "in_maintenance": description.state.in_maintenance,
+            "in_quarantine": description.state.in_quarantine,
+            "reboot_required": description.state.reboot_required,
         },
         "cpu_precisions": [
             {
@@ -184,8 +188,9 @@ def _vm(vm: VmPlace) -> dict[str, Any]:
         "why": vm.why,
         "measured_at": vm.measured_at,
         "local_percent": vm.local_percent,
-        "devices": list(vm.devices),
-        "devices_not_told": vm.untold,
+        "devices": list(vm.held.now),
+        "devices_at_power_on": list(vm.held.at_power_on),
+        "devices_not_told": vm.held.untold,
     }
 
 
@@ -224,7 +229,18 @@ def _device(line: DeviceLine) -> dict[str, Any]:
         "passthrough": line.state,
         "hardware_label": line.hardware_label,
         "link_mbps": line.link_mbps,
-        "held_by": [{"vm": h.moid, "name": h.name, "how": h.how} for h in line.holders],
+        "held_by": [_holder(holder) for holder in line.holders],
+        "reset_with": [{"address": str(t.address), **_holder(t.holder)} for t in line.tied],
+    }
+
+
+def _holder(holder: HolderLine) -> dict[str, Any]:
+    return {
+        "vm": holder.moid,
+        "name": holder.name,
+        "how": holder.how,
+        "when": str(holder.when),
+        "certainty": str(holder.certainty),
     }
 
 

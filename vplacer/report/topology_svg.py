@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vplacer.inventory.host import ConnectionState, Host
 from vplacer.report.host_formats import Format
 from vplacer.report.picture.draw import draw
 from vplacer.report.picture.host_boxes import host_box, measures
@@ -19,7 +18,7 @@ def render_svg(view: HostView) -> str:
     """
     description = view.description
     sizes = measures(description)
-    picture = place(host_box(description, _state(view.host), sizes), sizes.page)
+    picture = place(host_box(description, sizes), sizes.page)
     title = f"Topology of {description.name}"
     return draw(picture, title, _about(description), _links(description))
 
@@ -29,20 +28,6 @@ def _links(description: HostDescription) -> tuple[tuple[str, str], ...]:
     labels = {line.place.address: line.label for line in description.devices}
     direct = [found for found in description.nvlink_sets if not found.switched]
     return tuple((labels[link.a], labels[link.b]) for found in direct for link in found.links)
-
-
-def _state(host: Host) -> tuple[str, ...]:
-    """Say what is unusual about the host; None = not told is not unusual here."""
-    words = []
-    if host.connection is not ConnectionState.CONNECTED:
-        words.append(f"{host.connection}: what is shown is what vCenter last knew")
-    if host.in_maintenance:
-        words.append("in maintenance mode")
-    if host.in_quarantine:
-        words.append("in quarantine")
-    if host.reboot_required:
-        words.append("needs a reboot")
-    return tuple(words)
 
 
 def _about(description: HostDescription) -> str:

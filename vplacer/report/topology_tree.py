@@ -9,16 +9,17 @@ from typing import Final
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
-from vplacer.report.device_words import link_words, state_words, where_words
+from vplacer.report.device_words import link_words, state_words, tied_words, where_words
 from vplacer.report.host_formats import Format
 from vplacer.report.host_notes import cpu_words, host_notes
+from vplacer.report.host_notes import state_words as host_state_words
 from vplacer.report.measured_text import measurement_lines
 from vplacer.report.node_words import node_words
 from vplacer.report.use_text import capacity_lines, holder_text, opaque_text
 from vplacer.report.vm_words import POWER, holds_words, home_words, size_words
 from vplacer.topology.describe import DeviceLine, HostDescription, ranges
 from vplacer.topology.values import NodeTopology
-from vplacer.topology.vm_places import Home, VmPlace
+from vplacer.topology.vm_places import HeldDevices, Home, VmPlace
 
 _WIDTH: Final = 100
 _DEVICE_INDENT: Final = 4
@@ -38,7 +39,7 @@ class _Layout:
 
 def render_tree(description: HostDescription) -> str:
     """Return the tree, ending in a newline: packages, pNUMA nodes, switches, devices, VMs; then the notes."""
-    lines = [_title(description), *_wrapped(cpu_words(description), "")]
+    lines = [_title(description), *host_state_words(description.state), *_wrapped(cpu_words(description), "")]
     layout = _layout(description.devices)
     for package in sorted({node.package for node in description.nodes if node.package is not None}):
         lines.append(f"package {package}")
@@ -113,6 +114,7 @@ def _device(line: DeviceLine, indent: int, layout: _Layout) -> list[str]:
         "" if line.capacity is not None else state_words(line),
         *where_words(line),
     ]
+    facts += tied_words(line)
     names = [holder_text(holder) for holder in line.holders]
     held = [f"held by {name}" if index == 0 else name for index, name in enumerate(names)]
     held = [f"{name}," for name in held[:-1]] + held[-1:]
@@ -170,7 +172,7 @@ def _vms_elsewhere(vms: Sequence[VmPlace]) -> list[str]:
 
 
 def _holds(vm: VmPlace) -> bool:
-    return bool(vm.devices or vm.untold)
+    return vm.held != HeldDevices()
 
 
 def _vms(vms: Sequence[VmPlace], indent: str, *, home: bool = True) -> list[str]:
@@ -181,7 +183,7 @@ def _vms(vms: Sequence[VmPlace], indent: str, *, home: bool = True) -> list[str]
             size_words(vm),
             home_words(vm) if home else "",
             "" if vm.is_on else POWER.get(vm.power, vm.power),
-            f"holds {holds_words(vm)}" if _holds(vm) else "",
+            holds_words(vm),
         ]
         lines += _filled(f"{indent}VM {vm.name:<{min(wide, 40)}}", [fact for fact in facts if fact])
     return lines

@@ -22,12 +22,15 @@ _MODES = {
 
 def holder_text(holder: HolderLine) -> str:
     """Return a holder: its name, and what is not plain about it."""
-    notes = []
+    notes = holder_notes(holder)
+    return f"{holder.name} ({notes})" if notes else holder.name
+
+
+def holder_notes(holder: HolderLine) -> str:
+    """Return what is not plain about a holder; empty where all is."""
     if holder.when is When.AT_POWER_ON:
-        notes.append("when switched on")
-    elif holder.certainty is not Certainty.PROVED:
-        notes.append(str(holder.certainty))
-    return f"{holder.name} ({', '.join(notes)})" if notes else holder.name
+        return "when switched on"
+    return "" if holder.certainty is Certainty.PROVED else str(holder.certainty)
 
 
 def opaque_text(held: OpaqueHolder) -> str:

@@ -8,6 +8,9 @@ from vplacer.topology.vm_places import Home, VmPlace
 
 POWER: Final = {"poweredOn": "on", "poweredOff": "off", "suspended": "suspended"}
 
+CLAIMS: Final = "when switched on:"
+"""Before the devices that a VM which does not run will claim."""
+
 
 def size_words(vm: VmPlace) -> str:
     """Write its size: ``16 vCPU  64 GiB``; empty where it could not be read."""
@@ -17,11 +20,19 @@ def size_words(vm: VmPlace) -> str:
 
 
 def holds_words(vm: VmPlace) -> str:
-    """Write the devices it holds: ``GPU0 GPU1, 1 device not told``."""
-    parts = [" ".join(vm.devices)] if vm.devices else []
-    if vm.untold:
-        parts.append(f"{vm.untold} device{'' if vm.untold == 1 else 's'}, not told which")
+    """Write the devices it holds: ``holds GPU0 GPU1; 1 device, not told which``, or nothing."""
+    held = vm.held
+    parts = [f"holds {' '.join(held.now)}"] if held.now else []
+    if held.at_power_on:
+        parts.append(f"{CLAIMS} {' '.join(held.at_power_on)}")
+    if held.untold:
+        parts.append(f"{'' if parts else 'holds '}{untold_words(held.untold)}")
     return "; ".join(parts)
+
+
+def untold_words(count: int) -> str:
+    """Write of how many devices it is not told which they are."""
+    return f"{count} device{'' if count == 1 else 's'}, not told which"
 
 
 def home_words(vm: VmPlace) -> str:

@@ -5,7 +5,6 @@ Labels are those of ``nvidia-smi topo -m``: GPU0.. and NIC0.. in the order of PC
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,7 +13,7 @@ from vplacer.inventory.cluster import Cluster
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.finding import Finding
 from vplacer.inventory.gpu_models import gpu_by_ids
-from vplacer.inventory.host import Host, PciDevice, Pnic
+from vplacer.inventory.host import ConnectionState, Host, PciDevice, Pnic
 from vplacer.inventory.measured import MeasuredHome
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import Vm
@@ -24,6 +23,7 @@ from vplacer.topology.describe_use import (
     FindingLine,
     HolderLine,
     OpaqueHolder,
+    TiedHolder,
     UseLines,
     describe_use,
     finding_line,
@@ -55,7 +55,8 @@ class DeviceLine:
     ``state``: active | enabled (reboot pending) | capable | none | unknown, of DirectPath I/O.
     ``precisions``: what a GPU computes in, None = not known, or no GPU.
     ``links``: GPUs joined by NVLink; ``open_links``: GPUs of which it is not known. ``nvlink_set``: the
-    name of its set in `HostDescription.nvlink_sets`, None where no link is known. ``capacity``: free vGPU
+    name of its set in `HostDescription.nvlink_sets`, None where no link is known. ``tied``: VMs that hold
+    what is reset together with it, and so keep it from other VMs. ``capacity``: free vGPU
     capacity, None where the device is not set up for vGPU.
     """
 
@@ -69,6 +70,7 @@ class DeviceLine:
     open_links: tuple[str, ...]
     nvlink_set: str | None
     holders: tuple[HolderLine, ...]
+    tied: tuple[TiedHolder, ...] = ()
     precisions: tuple[str, ...] | None = None
     capacity: CardCapacity | None = None
 
@@ -105,6 +107,16 @@ class MatrixRow:
 
 
 @dataclass(frozen=True, slots=True)
+class HostState:
+    """How a host is. None = not told."""
+
+    connection: ConnectionState
+    in_maintenance: bool | None
+    in_quarantine: bool | None
+    reboot_required: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class HostDescription:
     """All that the exporters print of one host.
 
@@ -116,6 +128,7 @@ class HostDescription:
     moid: str
     name: str
     hardware: str
+    state: HostState
     package_count: int | None
     nodes: tuple[NodeTopology, ...]
     node_pairs: tuple[NodePair, ...]
@@ -169,6 +182,7 @@ def describe_host(
         moid=host.moid,
         name=host.name,
         hardware=" ".join(part for part in (host.vendor, host.model) if part),
+        state=HostState(host.connection, host.in_maintenance, host.in_quarantine, host.reboot_required),
         package_count=host.package_count,
         nodes=topology.nodes,
         node_pairs=tuple(
@@ -183,7 +197,7 @@ def describe_host(
         findings=(*use.findings, *(finding_line(finding, use.names) for finding in more_findings)),
         vgpu_capacity=use.capacity,
         vm_names=use.names,
-        vms=vm_places(host, topology, vms, _held_labels(devices), _untold(use.opaque), _homes(measured)),
+        vms=vm_places(host, topology, vms, use.held_by_vm(labels), _homes(measured)),
         nvlink_sets=sets,
         board=topology.board,
         device_groups=topology.device_groups,
@@ -233,25 +247,11 @@ def _device_line(
         links=tuple(links),
         open_links=tuple(open_links),
         nvlink_set=sets.get(place.address),
-        holders=use.holders(place),
+        holders=use.holders(place.address),
+        tied=use.tied(place.address, topology.ownership_groups),
         precisions=None if model is None else model.types,
         capacity=use.capacity_of(place.address),
     )
-
-
-def _held_labels(devices: Iterable[DeviceLine]) -> dict[str, list[str]]:
-    held: dict[str, list[str]] = {}
-    for line in devices:
-        for holder in line.holders:
-            held.setdefault(holder.moid, []).append(line.label)
-    return held
-
-
-def _untold(opaque: Iterable[OpaqueHolder]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for held in opaque:
-        counts[held.moid] += held.count
-    return counts
 
 
 def _homes(measured: HostMeasurement | None) -> dict[str, MeasuredHome]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -15,8 +16,8 @@ from vplacer.topology.claims import VF, VGPU, Claim, When, host_cards
 from vplacer.topology.device_use import device_use
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.use_findings import use_findings
-from vplacer.topology.values import DeviceTopology
 from vplacer.topology.vgpu_capacity import CardCapacity, vgpu_capacity
+from vplacer.topology.vm_places import HeldDevices
 
 _HOW_ORDER = {"static": 0, "function": 1, "assigned": 2, "shared": 3}
 
@@ -35,6 +36,14 @@ class HolderLine:
     how: str
     when: When = When.NOW
     certainty: Certainty = Certainty.PROVED
+
+
+@dataclass(frozen=True, slots=True)
+class TiedHolder:
+    """A VM that holds ``address``, and so keeps from others what is reset together with that device."""
+
+    address: PciAddress
+    holder: HolderLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +87,50 @@ class UseLines:
     capacity: tuple[CardCapacity, ...]
     names: Mapping[str, str]
 
-    def holders(self, place: DeviceTopology) -> tuple[HolderLine, ...]:
+    def holders(self, address: PciAddress) -> tuple[HolderLine, ...]:
         """Return who holds a device, each VM once: what its configuration names before what runs now."""
         found: dict[str, HolderLine] = {}
         lines = [
             HolderLine(line.claim.vm, line.name, _how(line.claim), line.claim.when, line.claim.certainty)
             for line in self.claims
-            if line.claim.address == place.address
+            if line.claim.address == address
             and (line.claim.when is When.NOW or line.claim.bound_by is BoundBy.STATIC)
         ]
         for line in sorted(lines, key=lambda h: (h.when is not When.NOW, _HOW_ORDER[h.how])):
             found.setdefault(line.moid, line)
         return tuple(found[moid] for moid in sorted(found, key=moid_order))
+
+    def tied(self, address: PciAddress, groups: Iterable[tuple[PciAddress, ...]]) -> tuple[TiedHolder, ...]:
+        """Return who holds devices that are reset together with one, and does not hold that one.
+
+        ``groups``: `HostTopology.ownership_groups`. Only devices passed through as a whole count.
+        """
+        own = {holder.moid for holder in self.holders(address)}
+        return tuple(
+            TiedHolder(other, holder)
+            for group in groups
+            if address in group
+            for other in group
+            for holder in self.holders(other)
+            if other != address and holder.moid not in own and holder.how in ("static", "assigned")
+        )
+
+    def held_by_vm(self, labels: Mapping[PciAddress, str]) -> dict[str, HeldDevices]:
+        """Return what each VM holds, by its managed object id. ``labels``: of the devices that have one."""
+        now: dict[str, list[str]] = {}
+        later: dict[str, list[str]] = {}
+        told = {line.claim.address for line in self.claims if line.claim.address is not None}
+        for address in sorted(told, key=lambda item: (item not in labels, item)):
+            for holder in self.holders(address):
+                found = now if holder.when is When.NOW else later
+                found.setdefault(holder.moid, []).append(labels.get(address, address.short))
+        untold: Counter[str] = Counter()
+        for held in self.opaque:
+            untold[held.moid] += held.count
+        return {
+            vm: HeldDevices(tuple(now.get(vm, ())), tuple(later.get(vm, ())), untold[vm])
+            for vm in (*now, *later, *untold)
+        }
 
     def capacity_of(self, address: PciAddress) -> CardCapacity | None:
         """Return the vGPU capacity of a card, None where it is not set up for vGPU."""

@@ -15,7 +15,7 @@ from vplacer.inventory.moids import moid_order
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import DynamicBacking, StaticBacking, VgpuBacking, Vm, VmPower
 from vplacer.topology.backing_cards import assigned_address, matching_cards
-from vplacer.topology.claims import PASSTHROUGH, VGPU, Claim, HostCards, Source
+from vplacer.topology.claims import PASSTHROUGH, VGPU, HostCards, Source
 from vplacer.topology.device_use import DeviceUse
 from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.static_findings import static_findings
@@ -289,10 +289,3 @@ def _states(view: _View) -> Iterable[Finding]:
         if state.enabled and not state.active:
             text = f"passthrough of {placed.address} is enabled and not active: the host has to be rebooted"
             yield view.finding("reboot-pending", text, Certainty.PROVED, None, placed.address)
-
-
-def claims_on(use: DeviceUse, address: PciAddress) -> tuple[Claim, ...]:
-    """Return the claims that are or may be on a device."""
-    return tuple(
-        claim for claim in use.claims if address in (claim.address, claim.function, *claim.candidates)
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,6 +28,19 @@ class Home(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class HeldDevices:
+    """What a VM holds: labels of devices, addresses of those without a label.
+
+    now: it holds at present. at_power_on: it will claim when it is switched on. untold: number of devices
+    it holds of which vCenter does not say which.
+    """
+
+    now: tuple[str, ...] = ()
+    at_power_on: tuple[str, ...] = ()
+    untold: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class VmPlace:
     """One VM of a host.
 
@@ -37,8 +50,7 @@ class VmPlace:
     measured_at, local_percent: where the home is measured, when (ISO 8601 UTC), and how much of its
         memory was on it.
     cpus, memory_mib: None where the configuration could not be read.
-    devices: labels of the devices it is known to hold.
-    untold: number of devices it holds of which vCenter does not say which.
+    held: the devices it holds.
     """
 
     moid: str
@@ -51,8 +63,7 @@ class VmPlace:
     local_percent: int | None
     cpus: int | None
     memory_mib: int | None
-    devices: tuple[str, ...]
-    untold: int
+    held: HeldDevices
 
     @property
     def is_on(self) -> bool:
@@ -64,8 +75,7 @@ def vm_places(
     host: Host,
     topology: HostTopology,
     vms: Iterable[Vm],
-    devices: Mapping[str, Sequence[str]],
-    untold: Mapping[str, int],
+    held: Mapping[str, HeldDevices],
     measured: Mapping[str, MeasuredHome],
 ) -> tuple[VmPlace, ...]:
     """Say where the VMs of a host sit, running ones first, then by name. Templates never run: left out.
@@ -74,8 +84,7 @@ def vm_places(
         host: the host.
         topology: its topology.
         vms: the VMs registered on it.
-        devices: by managed object id of a VM, the labels of the devices it holds.
-        untold: by managed object id of a VM, how many devices it holds that vCenter does not name.
+        held: by managed object id of a VM, the devices it holds.
         measured: by managed object id of a VM, where it was seen.
     """
     found = []
@@ -96,8 +105,7 @@ def vm_places(
                 local_percent=_percent(seen),
                 cpus=vm.cpus if vm.readable else None,
                 memory_mib=vm.memory_mib if vm.readable else None,
-                devices=tuple(devices.get(vm.moid, ())),
-                untold=untold.get(vm.moid, 0),
+                held=held.get(vm.moid, HeldDevices()),
             )
         )
     return tuple(sorted(found, key=lambda place: (not place.is_on, _counted(place.name), place.moid)))

@@ -9,11 +9,11 @@ from typing import Final
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
-from vplacer.report.device_words import free_words, link_words, state_words, where_words
+from vplacer.report.device_words import free_words, link_words, state_words, tied_words, where_words
 from vplacer.report.picture.box import Box, Line
 from vplacer.report.picture.style import PADDING, SIZES
 from vplacer.report.picture.text import clip, columns, width, wrap
-from vplacer.report.use_text import holder_text
+from vplacer.report.use_text import holder_notes, holder_text
 from vplacer.topology.describe import DeviceLine, ranges
 
 _COLUMNS: Final = 22
@@ -105,11 +105,14 @@ def _lines(line: DeviceLine) -> tuple[Line, ...]:
         facts.append(Line(state_words(line), "warn" if line.state == "enabled" else "faint"))
     if free_words(line):
         facts.append(Line(free_words(line)))
-    facts += [Line(clip(word, _COLUMNS), "faint") for word in where_words(line)]
-    held = [holder_text(holder) for holder in line.holders]
-    facts += [Line(clip(f"\u25b8 {name}", _COLUMNS), "strong") for name in held[:_HOLDERS_SHOWN]]
-    if len(held) > _HOLDERS_SHOWN:
-        facts.append(Line(f"  and {len(held) - _HOLDERS_SHOWN} more VMs"))
+    facts += [Line(text, "faint") for word in where_words(line) for text in wrap(word, _COLUMNS)]
+    facts += [Line(text, "warn") for word in tied_words(line) for text in wrap(word, _COLUMNS)]
+    for holder in line.holders[:_HOLDERS_SHOWN]:
+        facts.append(Line(clip(f"\u25b8 {holder.name}", _COLUMNS), "strong"))
+        if holder_notes(holder):
+            facts.append(Line(f"  {holder_notes(holder)}"))
+    if len(line.holders) > _HOLDERS_SHOWN:
+        facts.append(Line(f"  and {len(line.holders) - _HOLDERS_SHOWN} more VMs"))
     return tuple(facts)
 
 
@@ -145,6 +148,7 @@ def _about(line: DeviceLine) -> str:
         f"hardware label {line.hardware_label}" if line.hardware_label else "",
         f"passthrough: {state_words(line) or 'active'}",
         f"virtual functions: {place.functions[0]} to {place.functions[-1]}" if place.functions else "",
+        *tied_words(line),
         *(f"held by {holder_text(holder)} ({holder.moid}, {holder.how})" for holder in line.holders),
     ]
     return "\n".join(fact for fact in facts if fact)

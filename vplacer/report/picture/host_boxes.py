@@ -8,7 +8,7 @@ from typing import Final
 
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.pci import PciAddress
-from vplacer.report.host_notes import cpu_words, host_notes, measured_words
+from vplacer.report.host_notes import cpu_words, host_notes, measured_words, state_words
 from vplacer.report.node_words import node_words
 from vplacer.report.picture.box import Box, Line
 from vplacer.report.picture.device_boxes import device_tree, device_width
@@ -60,13 +60,13 @@ def _package_width(node: float, across: int) -> float:
     return across * (node + GAP) - GAP + 2 * PADDING
 
 
-def host_box(description: HostDescription, state: Sequence[str], sizes: Measures) -> Box:
-    """Return the whole picture. ``state``: words for what is unusual about the host."""
+def host_box(description: HostDescription, sizes: Measures) -> Box:
+    """Return the whole picture."""
     wide, chip = sizes.device, sizes.vm
     known = {node.id for node in description.nodes}
     lost = [line for line in description.devices if line.place.node not in known]
     packages = tuple(_package(number, nodes, description, sizes) for number, nodes in _packages(description))
-    parts = [_head(description, state)]
+    parts = [_head(description)]
     if packages:
         parts.append(Box("row", (), packages, across=True, grow=True))
     if lost:
@@ -82,7 +82,7 @@ def host_box(description: HostDescription, state: Sequence[str], sizes: Measures
     return Box("page", (), tuple(parts), grow=True)
 
 
-def _head(description: HostDescription, state: Sequence[str]) -> Box:
+def _head(description: HostDescription) -> Box:
     counts = [
         (sum(1 for line in description.devices if line.place.kind is kind), word)
         for kind, word in ((DeviceKind.GPU, "GPU"), (DeviceKind.NIC, "NIC port"))
@@ -97,7 +97,7 @@ def _head(description: HostDescription, state: Sequence[str]) -> Box:
     lines += [Line(text, "faint") for text in wrap(cpu_words(description), _HEAD_COLUMNS) if text]
     if measured_words(description):
         lines.append(Line(measured_words(description), "faint"))
-    lines += [Line(word, "warn") for word in state]
+    lines += [Line(word, "warn") for word in state_words(description.state)]
     return Box("group", tuple(lines), grow=True)
 
 

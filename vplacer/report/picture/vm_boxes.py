@@ -9,7 +9,7 @@ from typing import Final
 from vplacer.report.picture.box import Box, Line
 from vplacer.report.picture.style import PADDING, SIZES
 from vplacer.report.picture.text import clip, columns, width
-from vplacer.report.vm_words import POWER, holds_words, home_words, size_words
+from vplacer.report.vm_words import CLAIMS, POWER, holds_words, home_words, size_words, untold_words
 from vplacer.topology.describe import HostDescription, ranges
 from vplacer.topology.describe_use import OpaqueHolder
 from vplacer.topology.vm_places import Home, VmPlace
@@ -85,7 +85,7 @@ def _chip(vm: VmPlace, wide: float) -> Box:
         f"home: {home_words(vm)}" + (f" on pNUMA {ranges(vm.nodes)}" if vm.nodes else ""),
         vm.why,
         size_words(vm),
-        f"holds {holds_words(vm)}" if holds_words(vm) else "",
+        holds_words(vm),
     ]
     return Box(
         "vm" if vm.is_on else "vm-off",
@@ -106,19 +106,25 @@ def _lines(vm: VmPlace) -> tuple[Line, ...]:
         state.insert(0, home_words(vm))
     if state:
         facts.append(Line(", ".join(state)))
-    if vm.devices:
-        facts += [Line(clip(text, _COLUMNS)) for text in _packed(vm.devices)]
-    if vm.untold:
-        facts.append(Line(f"{vm.untold} device{'' if vm.untold == 1 else 's'}, not told which", "warn"))
+    for verb, labels in (("holds", vm.held.now), (CLAIMS, vm.held.at_power_on)):
+        facts += [Line(clip(text, _COLUMNS)) for text in _packed(verb, labels)]
+    if vm.held.untold:
+        facts.append(Line(untold_words(vm.held.untold), "warn"))
     return tuple(facts)
 
 
-def _packed(labels: Sequence[str]) -> list[str]:
-    """Write labels by kind, numbers as ranges: ``GPU 0-3``, ``NIC 1``."""
+def _packed(verb: str, labels: Sequence[str]) -> list[str]:
+    """Write labels by kind, numbers as ranges: ``holds GPU0-3  NIC1``; addresses as they are."""
     kinds: dict[str, list[int]] = {}
+    texts = []
     for label in labels:
         word = label.rstrip("0123456789")
-        kinds.setdefault(word, []).append(int(label[len(word) :]))
-    texts = [f"{word}{ranges(numbers)}" for word, numbers in kinds.items()]
-    joined = "holds " + "  ".join(texts)
-    return [joined] if columns(joined) <= _COLUMNS else [f"holds {text}" for text in texts]
+        if word.isalpha():
+            kinds.setdefault(word, []).append(int(label[len(word) :]))
+        else:
+            texts.append(label)
+    texts = [f"{word}{ranges(numbers)}" for word, numbers in kinds.items()] + texts
+    joined = f"{verb} {'  '.join(texts)}"
+    if not texts or columns(joined) <= _COLUMNS:
+        return [joined] if texts else []
+    return [f"{verb} {text}" for text in texts]
