@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.measured import (
     ESXCLI,
@@ -20,7 +22,8 @@ from vplacer.inventory.measured import (
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
-from vplacer.jobs.hosts_asked import Asking, Told, ask_hosts
+from vplacer.jobs.hosts_asked import Asking, Told, ask_hosts, tell_findings
+from vplacer.jobs.world import World
 from vplacer.lab.model.state import seed_state
 from vplacer.lab.soap.server import LabServer
 from vplacer.lab.soap.sessions import READ_ONLY
@@ -215,3 +218,15 @@ def test_node_memory_without_vms_is_all_free() -> None:
         overlay = of(asked(server, Asking(measured=True, samples=1)).overlays, "esx03", "esxtop")
     assert overlay.homes == ()
     assert overlay.node_memory[0] == NodeMemory(0, 131072, Spread(131072, 131072, 131072))
+
+
+def test_hosts_are_warned_of_together(site: Site) -> None:
+    hosts = [host.moid for host in site.inventory.hosts]
+    said: list[str] = []
+    world = World(environ={}, clock=lambda: datetime.now(UTC), seconds=lambda: 0.0, warn=said.append)
+    denied = tuple(Finding(ESXCLI_SILENT, "denied", Certainty.UNKNOWN, host=moid) for moid in hosts)
+    odd = tuple(Finding(ESXCLI_DIFFERS, f"odd {n}", Certainty.LIKELY, host=f"host-{n}") for n in range(40))
+    tell_findings((*denied, *odd), site.inventory, world)
+    assert len(said) == 2
+    assert said[0].endswith(": denied")
+    assert said[1].endswith("and 37 more, for 40 reasons, the first: odd 0")

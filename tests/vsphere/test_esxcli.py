@@ -119,7 +119,7 @@ def test_the_host_is_asked_through_its_executer() -> None:
 
 
 def test_a_denial_is_a_reason_and_a_lost_session_an_error() -> None:
-    denied = PermissionMissing("x", why="the account lacks Host.Config.Settings")
+    denied = PermissionMissing("x", why=f"the account lacks Host.Config.Settings on {HOST}")
     told = read_pci_list(FakeReader(denied), HOST)  # type: ignore[arg-type]
     assert told.not_told == "the account lacks Host.Config.Settings"
     assert read_pci_list(FakeReader(None), HOST).not_told is not None  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ SAMPLES = 3
 INTERVAL_S = 2.0
 """The shortest refresh interval that esxtop itself takes (vSphere documentation: esxtop, option -d)."""
 _SHOWN_HOSTS = 3
+_SHOWN_REASONS = 5
 _SUBJECTS = {
     NOT_MEASURED: "VMs not measured",
     ESXCLI_SILENT: "places of devices not told by esxcli",
@@ -100,11 +101,20 @@ def ask_hosts(
 def tell_findings(findings: tuple[Finding, ...], inventory: Inventory, world: World) -> None:
     """Warn of hosts that told nothing, or what cannot be; those of one reason together."""
     names = {host.moid: host.name for host in inventory.hosts}
-    grouped: dict[tuple[str, str], list[str]] = {}
+    kinds: dict[str, dict[str, list[str]]] = {}
     for finding in findings:
         host = names.get(finding.host or "", finding.host or "")
-        grouped.setdefault((finding.kind, finding.text), []).append(host)
-    for (kind, text), hosts in grouped.items():
-        shown = ", ".join(hosts[:_SHOWN_HOSTS])
-        more = f" and {len(hosts) - _SHOWN_HOSTS} more" if len(hosts) > _SHOWN_HOSTS else ""
-        world.warn(f"{_SUBJECTS[kind]} on {shown}{more}: {text}")
+        kinds.setdefault(finding.kind, {}).setdefault(finding.text, []).append(host)
+    for kind, grouped in kinds.items():
+        if len(grouped) > _SHOWN_REASONS:
+            hosts = [host for found in grouped.values() for host in found]
+            first = next(iter(grouped))
+            world.warn(f"{_SUBJECTS[kind]} on {_few(hosts)}, for {len(grouped)} reasons, the first: {first}")
+            continue
+        for text, hosts in grouped.items():
+            world.warn(f"{_SUBJECTS[kind]} on {_few(hosts)}: {text}")
+
+
+def _few(hosts: list[str]) -> str:
+    shown = ", ".join(hosts[:_SHOWN_HOSTS])
+    return f"{shown} and {len(hosts) - _SHOWN_HOSTS} more" if len(hosts) > _SHOWN_HOSTS else shown

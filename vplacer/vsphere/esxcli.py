@@ -56,7 +56,8 @@ def read_pci_list(reader: RawReader, host: MoRef) -> PciList:
         arguments = {"moid": _HANDLER, "version": _VERSION, "method": _METHOD}
         answer = reader.call(executer, EXECUTE, arguments)
     except (PermissionMissing, VSphereFault) as error:
-        return PciList(not_told=error.why or error.what)
+        # Whose finding it is says the host; without it, hosts of one reason can be told together.
+        return PciList(not_told=(error.why or error.what).removesuffix(f" on {host}"))
     return parse_answer(answer)
 
 
