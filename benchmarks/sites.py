@@ -20,7 +20,7 @@ from vplacer.request.resolve import resolve
 from vplacer.topology.build import build_topologies
 
 BIG = "big96"
-LARGE_KINDS = {"a30-pairs": 1000, "l40s": 700, "hgx-a100": 400, "cpu": 400}
+LARGE_KINDS = {"a30-pairs": 1000, "l40s": 700, "a100-pairs": 400, "cpu": 400}
 LARGE_VMS = 10_000
 PCI_DEVICES = 122
 ENOUGH = 0.3
