@@ -8,7 +8,7 @@ from vplacer.topology.assignable import AssignableDevice, assignable_devices
 
 def devices_of_host(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:
     """Return `assignable_devices` of a host, computed once a problem."""
-    return problem.derive(_all_devices, host)
+    return problem.derive_fact(_all_devices, host)
 
 
 def _all_devices(problem: Problem, host: str) -> tuple[AssignableDevice, ...]:

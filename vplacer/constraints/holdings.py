@@ -41,12 +41,12 @@ def vm_holdings(problem: Problem, vm: str) -> tuple[Claim, ...]:
 
     A VM that does not run holds nothing, except what the host still says it holds.
     """
-    return problem.derive(_vm_holdings, vm)
+    return problem.derive_fact(_vm_holdings, vm)
 
 
 def foreign_holdings(problem: Problem, host: str) -> tuple[Claim, ...]:
     """Return what VMs hold on a host that it names and that are not registered on it."""
-    return problem.derive(_foreign_holdings, host)
+    return problem.derive_fact(_foreign_holdings, host)
 
 
 def host_use(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> HostUse:
@@ -57,7 +57,7 @@ def host_use(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> HostUs
 def cards_of_host(problem: Problem, host: Host) -> HostCards:
     """Return a host's cards; for a host as it might be (not the inventory's own) they are not kept."""
     if host is problem.inventory.host_by_moid.get(host.moid):
-        return problem.derive(_cards, host.moid)
+        return problem.derive_fact(_cards, host.moid)
     return host_cards(host, problem.topologies[host.moid])
 
 
@@ -82,9 +82,9 @@ def _vm_holdings(problem: Problem, moid: str) -> tuple[Claim, ...]:
     vm = problem.inventory.vm_by_moid[moid]
     if vm.host is None or vm.host not in problem.topologies:
         return ()
-    return claims_of_vm(vm, problem.derive(_cards, vm.host))
+    return claims_of_vm(vm, problem.derive_fact(_cards, vm.host))
 
 
 def _foreign_holdings(problem: Problem, moid: str) -> tuple[Claim, ...]:
     here = (vm.moid for vm in problem.inventory.vms_by_host.get(moid, ()))
-    return foreign_claims(problem.derive(_cards, moid), here)
+    return foreign_claims(problem.derive_fact(_cards, moid), here)

@@ -18,19 +18,19 @@ def scope_of(host: Host) -> str:
 
 def portable_node(problem: Problem, cluster_moid: str, label: str) -> int | None:
     """Return the node number a portable label stands for, None where it is not portable."""
-    return problem.derive(_portable, cluster_moid).get(label)
+    return problem.derive_fact(_portable, cluster_moid).get(label)
 
 
 def portable_labels(problem: Problem, scope: str) -> dict[str, int]:
     """Return the portable labels of a cluster (see `scope_of`) and the node number each stands for."""
-    return dict(problem.derive(_portable, scope))
+    return dict(problem.derive_fact(_portable, scope))
 
 
 def why_not_portable(problem: Problem, cluster_moid: str, label: str) -> str | None:
     """Return why a label is not portable in a cluster, None where it is."""
     if portable_node(problem, cluster_moid, label) is not None:
         return None
-    found = [device for device in problem.derive(_labelled, cluster_moid) if device.label == label]
+    found = [device for device in problem.derive_fact(_labelled, cluster_moid) if device.label == label]
     if not found:
         return f"no device has the label '{label}'"
     unknown = next((device for device in found if device.node is None), None)
@@ -50,7 +50,7 @@ def _host_name(problem: Problem, moid: str) -> str:
 
 
 def _portable(problem: Problem, scope: str) -> dict[str, int]:
-    return portable_nodes(problem.derive(_labelled, scope))
+    return portable_nodes(problem.derive_fact(_labelled, scope))
 
 
 def _labelled(problem: Problem, scope: str) -> tuple[LabelledDevice, ...]:

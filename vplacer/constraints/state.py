@@ -83,6 +83,7 @@ class Problem:
     topologies: Mapping[str, HostTopology]
     request: ResolvedRequest
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _facts: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def derive(self, make: Callable[Concatenate[Problem, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return ``make(self, ...)``, computed once: ``make`` is a pure function, its arguments hashable."""
@@ -91,6 +92,23 @@ class Problem:
             self._derived[key] = make(self, *args, **kwargs)
         found: T = self._derived[key]
         return found
+
+    def derive_fact(self, make: Callable[Concatenate[Problem, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return `derive`'s answer, shared with the problems of `with_request`.
+
+        ``make`` looks at the inventory and the topologies alone, not at the request.
+        """
+        key = (make, args, tuple(sorted(kwargs.items())))
+        if key not in self._facts:
+            self._facts[key] = make(self, *args, **kwargs)
+        found: T = self._facts[key]
+        return found
+
+    def with_request(self, request: ResolvedRequest) -> Problem:
+        """Return the problem of another request on the same inventory; what was derived of that is kept."""
+        other = Problem(self.inventory, self.topologies, request)
+        object.__setattr__(other, "_facts", self._facts)
+        return other
 
     @cached_property
     def demand_by_id(self) -> dict[str, Demand]:

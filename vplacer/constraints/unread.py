@@ -67,7 +67,7 @@ def gap_text(gap: Gap) -> str:
 
 def unread_on_host(problem: Problem, host: Host) -> str | None:
     """Return what could not be read of a host, of the VMs that are or may be on it, or of its cluster."""
-    return problem.derive(_by_host).get(host.moid)
+    return problem.derive_fact(_by_host).get(host.moid)
 
 
 def unread_of_vm(problem: Problem, vm: Vm) -> str | None:

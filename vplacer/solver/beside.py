@@ -6,6 +6,7 @@ The hosts are looked at with everything the answer places taken as untouchable. 
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -45,15 +46,14 @@ class Beside:
     _states: dict[tuple[str, str | None], HostState] = field(default_factory=dict, init=False)
     _sums: dict[tuple[Demand, str], tuple[Violation, ...]] = field(default_factory=dict, init=False)
     _gangs: dict[tuple[int, Demand], Rejection | None] = field(default_factory=dict, init=False)
-    _where: dict[str, str] = field(init=False)
+    _where: Mapping[str, str] = field(init=False)
     _answer: frozenset[Placement] = field(init=False)
 
     def __post_init__(self) -> None:
         self._answer = frozenset(self.placements)
         self._tasks = {task.state.host.moid: task for task in self.instance.tasks}
-        inventory = self.problem.inventory
-        self._where = {vm.moid: vm.host for vm in inventory.vms if vm.host is not None and not vm.template}
-        self._where |= {placement.demand: placement.host for placement in self.placements}
+        homes = self.problem.derive_fact(_homes)
+        self._where = ChainMap({placement.demand: placement.host for placement in self.placements}, homes)
 
     @property
     def problem(self) -> Problem:
@@ -62,7 +62,7 @@ class Beside:
 
     def with_request(self, request: ResolvedRequest) -> Beside:
         """Return the same answer under another request; what is placed asks for the same in both."""
-        problem = Problem(self.problem.inventory, self.problem.topologies, request)
+        problem = self.problem.with_request(request)
         changed = replace(self.instance, problem=problem)
         return self._derived(Beside(changed, self.placements, self.bases, self.opened, self.memo))
 
@@ -318,9 +318,10 @@ class Beside:
         key = (demand, state.host.cluster or state.host.moid)
         if key not in self._sums:
             placement = witness(demand, option, state)
-            others = tuple(other for other in self.problem.request.demands if other.id != demand.id)
-            request = replace(self.problem.request, demands=(*others, demand))
-            problem = Problem(self.problem.inventory, self.problem.topologies, request)
+            problem = self.problem
+            if problem.demand_by_id.get(demand.id) is not demand:
+                others = tuple(other for other in problem.request.demands if other.id != demand.id)
+                problem = problem.with_request(replace(problem.request, demands=(*others, demand)))
             placed = tuple(p for p in self.placements if p.demand != demand.id)
             whole = State(problem, (*placed, placement))
             self._sums[key] = tuple(v for item in checks() if item.id in _SUMS for v in item.check(whole))
@@ -331,6 +332,11 @@ class Beside:
         return ", ".join(
             demands[vm].name if vm in demands else inventory.vm_by_moid[vm].name for vm in sorted(vms)
         )
+
+
+def _homes(problem: Problem) -> dict[str, str]:
+    """Return the host each VM is on today, by moid."""
+    return {vm.moid: vm.host for vm in problem.inventory.vms if vm.host is not None and not vm.template}
 
 
 def _fabrics(gang: Gang, problem: Problem) -> list[frozenset[str]]:

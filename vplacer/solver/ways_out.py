@@ -50,6 +50,7 @@ def ways_out(
         ways += _rules(beside, cls, moid, rejection)
     ways += _sums(beside, cls, rejections)
     ways += moves(beside, cls, members, hosts)
+    ways = _different(ways)
     found = [_counted(way, cls, members, hosts) for way in ways if _holds(way, cls, members, hosts)]
     if cls.gang is None and len(members) > 1 and any(cost >= costs.PARTIAL for _, cost in found):
         most = min(len(members), MAX_PLACED)
@@ -62,6 +63,15 @@ def ways_out(
     for way, _ in sorted(found, key=lambda item: (item[0].cost, item[0].text)):
         cheapest.setdefault(way.field if way.field not in (None, "move") else way.text, way)
     return tuple(list(cheapest.values())[:MAX_RELAXATIONS])
+
+
+def _different(ways: Sequence[Way]) -> list[Way]:
+    """Leave out what was found at one host and at another: a wish that is changed alike is one way out."""
+    found: dict[object, Way] = {}
+    for way in ways:
+        told = way.relaxation
+        found.setdefault((told.field, told.value, way.demand) if told.value is not None else id(way), way)
+    return list(found.values())
 
 
 def _lets_in(
