@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import REPO
 from tests.topology.hosts import address, make_host, make_overlay
+from tests.topology.use_hosts import make_use_host, make_vms
 from vplacer.inventory.host import DeviceBinding, Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
@@ -356,6 +357,27 @@ def test_what_vsphere_gave_a_vm_is_held_while_it_runs() -> None:
     assert holders(VmPower.ON) == ["was-on"]
     assert holders(VmPower.SUSPENDED) == ["was-on"]
     assert holders(VmPower.OFF) == []
+
+
+def test_a_vm_that_is_off_holds_nothing_and_says_what_it_will_claim() -> None:
+    host = make_use_host({"pci": ["17:00.0 A30", "18:00.0 A30"]})
+    vms = make_vms(
+        {
+            "vm-1": {"power": "off", "devices": ["static 17:00.0", "dynamic A30"]},
+            "vm-2": {"power": "suspended", "devices": ["dynamic A30"]},
+            "vm-3": {"power": "off"},
+        },
+        host,
+    )
+    lines = [
+        line.strip() for line in render_tree(describe_host(host, build_host_topology(host), vms)).splitlines()
+    ]
+    start = lines.index("VMs not running, without a home")
+    assert lines[start + 1 : start + 4] == [
+        "VM vm1  2 vCPU  1 GiB  off  when switched on: GPU0; 1 device, not settled which",
+        "VM vm2  2 vCPU  1 GiB  suspended  when switched on: 1 device, not settled which",
+        "without devices: vm3",
+    ]
 
 
 def test_hosts_of_one_kind_share_one_topology() -> None:

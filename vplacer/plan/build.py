@@ -36,6 +36,7 @@ from vplacer.plan.observed import (
     observe_vm,
     running_vms,
 )
+from vplacer.plan.off_claims import off_claim_notes
 from vplacer.plan.off_vms import off_notes
 from vplacer.plan.order import Job, in_order, with_dependencies
 from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
@@ -109,6 +110,7 @@ def build_plan(
         notes=(
             *problem.request.notes,
             *off_notes(state, [job.draft for job in jobs]),
+            *off_claim_notes(state, [job.draft for job in jobs]),
             *nvswitch_notes(state, [job.draft for job in jobs]),
             *_topology_notes(problem, jobs),
         ),

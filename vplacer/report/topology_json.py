@@ -190,6 +190,7 @@ def _vm(vm: VmPlace) -> dict[str, Any]:
         "local_percent": vm.local_percent,
         "devices": list(vm.held.now),
         "devices_at_power_on": list(vm.held.at_power_on),
+        "devices_at_power_on_not_settled": vm.held.unsettled,
         "devices_not_told": vm.held.untold,
     }
 

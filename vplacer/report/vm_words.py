@@ -25,6 +25,9 @@ def holds_words(vm: VmPlace) -> str:
     parts = [f"holds {' '.join(held.now)}"] if held.now else []
     if held.at_power_on:
         parts.append(f"{CLAIMS} {' '.join(held.at_power_on)}")
+    if held.unsettled:
+        count = f"{held.unsettled} device{'' if held.unsettled == 1 else 's'}, not settled which"
+        parts.append(count if held.at_power_on else f"{CLAIMS} {count}")
     if held.untold:
         parts.append(f"{'' if parts else 'holds '}{untold_words(held.untold)}")
     return "; ".join(parts)

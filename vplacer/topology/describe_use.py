@@ -127,9 +127,14 @@ class UseLines:
         untold: Counter[str] = Counter()
         for held in self.opaque:
             untold[held.moid] += held.count
+        unsettled = Counter(
+            line.claim.vm
+            for line in self.claims
+            if line.claim.when is When.AT_POWER_ON and line.claim.address is None
+        )
         return {
-            vm: HeldDevices(tuple(now.get(vm, ())), tuple(later.get(vm, ())), untold[vm])
-            for vm in (*now, *later, *untold)
+            vm: HeldDevices(tuple(now.get(vm, ())), tuple(later.get(vm, ())), untold[vm], unsettled[vm])
+            for vm in (*now, *later, *untold, *unsettled)
         }
 
     def capacity_of(self, address: PciAddress) -> CardCapacity | None:

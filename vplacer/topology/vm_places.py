@@ -32,12 +32,14 @@ class HeldDevices:
     """What a VM holds: labels of devices, addresses of those without a label.
 
     now: it holds at present. at_power_on: it will claim when it is switched on. untold: number of devices
-    it holds of which vCenter does not say which.
+    it holds of which vCenter does not say which. unsettled: number of devices it will claim when it is
+    switched on, of which it is not settled which.
     """
 
     now: tuple[str, ...] = ()
     at_power_on: tuple[str, ...] = ()
     untold: int = 0
+    unsettled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
