@@ -29,6 +29,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.results import page  # noqa: E402
 
 LONG_TESTS = ROOT / "build" / "long-tests.xml"
+FUZZ_TESTS = ROOT / "build" / "fuzz.xml"
+FUZZ_SETTINGS = ROOT / "build" / "fuzz-settings.txt"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 BENCHMARKS = ("startup", "plan", "collect", "judge", "scale", "determinism")
 PACKAGES = ("ortools", "pyvmomi", "networkx")
@@ -93,14 +95,21 @@ def _head() -> list[tuple[str, str]]:
 
 def _long_tests() -> list[tuple[str, str]]:
     """What the long tests said when `.ci/long` last ran them here; nothing if it never did."""
-    if not LONG_TESTS.is_file():
-        return []
-    suite = ElementTree.parse(LONG_TESTS).getroot().find("testsuite")
+    found = [("long tests (`.ci/long`)", _outcome(LONG_TESTS, "tests"))]
+    settings = FUZZ_SETTINGS.read_text(encoding="utf-8").strip() if FUZZ_SETTINGS.is_file() else ""
+    found.append((f"readers on damaged files ({settings})", _outcome(FUZZ_TESTS, "properties")))
+    return [(name, told) for name, told in found if told]
+
+
+def _outcome(file: Path, what: str) -> str:
+    """Tell what pytest wrote of a run; empty if there was none."""
+    suite = ElementTree.parse(file).getroot().find("testsuite") if file.is_file() else None
     if suite is None:
-        return []
+        return ""
     bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-    told = f"{int(suite.get('tests', 0)) - bad} passed, {bad} failed, {float(suite.get('time', 0)):.0f} s"
-    return [("long tests (`.ci/long`)", f"{told}, started {suite.get('timestamp', '')[:16]}")]
+    good = int(suite.get("tests", 0)) - bad
+    started = suite.get("timestamp", "")[:16]
+    return f"{good} {what} passed, {bad} failed, {float(suite.get('time', 0)):.0f} s, started {started}"
 
 
 def _load() -> str:
