@@ -90,6 +90,16 @@ def _affinity_findings(vm: Vm, host: Host) -> Iterable[Finding]:
             "NUMA scheduling, so nothing keeps its memory near",
             Certainty.PROVED,
         )
+    unread = vm.unreadable_node_affinity
+    if unread is not None:
+        yield _finding(
+            vm,
+            host,
+            "node-affinity-unreadable",
+            f"numa.nodeAffinity is '{unread}', which is no list of node numbers: where it binds the VM is "
+            "not known, and it counts as not bound",
+            Certainty.UNKNOWN,
+        )
     if not host.numa_nodes:
         return
     cores = {node.id: node.core_count for node in host.numa_nodes}

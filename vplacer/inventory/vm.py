@@ -217,13 +217,26 @@ class Vm:
 
     @property
     def node_affinity(self) -> tuple[int, ...]:
-        """Physical NUMA nodes of ``numa.nodeAffinity``; empty = none."""
-        text = self.extra("numa.nodeAffinity")
-        if text is None:
-            return ()
-        return tuple(sorted({int(part) for part in text.split(",") if part.strip().isdigit()}))
+        """Physical NUMA nodes of ``numa.nodeAffinity``; empty = none, or a text that is no list of nodes."""
+        parts = self._affinity_parts()
+        return tuple(sorted({int(part) for part in parts})) if all(map(_is_node, parts)) else ()
+
+    @property
+    def unreadable_node_affinity(self) -> str | None:
+        """The text of ``numa.nodeAffinity`` where it is no list of node numbers, such as "0-1"."""
+        if all(map(_is_node, self._affinity_parts())):
+            return None
+        return self.extra("numa.nodeAffinity")
+
+    def _affinity_parts(self) -> list[str]:
+        text = self.extra("numa.nodeAffinity") or ""
+        return [part.strip() for part in text.split(",") if part.strip()]
 
     @property
     def is_on(self) -> bool:
         """Whether the VM runs."""
         return self.power is VmPower.ON
+
+
+def _is_node(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 6

@@ -138,7 +138,11 @@ def _mover(beside: Beside, vm: Vm, reader: DeviceReader) -> Demand | None:
         or reason_left_alone(vm, problem.inventory) is not None
     ):
         return None
-    if vm.node_affinity or vm.cpu_affinity or any(item.vm == vm.moid for item in problem.request.left_alone):
+    if (
+        vm.extra("numa.nodeAffinity")
+        or vm.cpu_affinity
+        or any(item.vm == vm.moid for item in problem.request.left_alone)
+    ):
         return None
     today = reader.read(vm, Policy.NONE)
     if today.static or today.others or (holds_devices(vm) and vm.linked_clone):
