@@ -9,6 +9,7 @@ import pytest
 from pyVmomi import vim, vmodl
 
 from tests.lab.clients import bind, connected
+from tests.lab.serialisable import check_serialisable
 from tests.lab.small_site import (
     BROWSER,
     CLUSTER,
@@ -21,7 +22,6 @@ from tests.lab.small_site import (
     VM_UUID,
     small_site,
 )
-from vplacer.lab.soap.check import check_serialisable
 from vplacer.lab.soap.methods.table import MethodTable
 from vplacer.lab.soap.server import LabServer
 from vplacer.lab.soap.store import Computed, Lazy, Store

@@ -10,11 +10,11 @@ import pytest
 from pyVmomi import vim, vmodl
 
 from tests.lab.clients import PC, bind, connected, read, view_filter
+from tests.lab.serialisable import check_serialisable
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
 from vplacer.lab.model.clock import VirtualClock
 from vplacer.lab.model.state import seed_state
-from vplacer.lab.soap.check import check_serialisable
 from vplacer.lab.soap.server import LabServer
 from vplacer.lab.soap.views.site import lab_site
 

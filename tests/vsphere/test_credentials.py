@@ -19,7 +19,7 @@ from tests.conftest import REPO
 from vplacer.errors import UsageError
 from vplacer.vsphere import credentials
 from vplacer.vsphere.address import Address
-from vplacer.vsphere.credentials import CredentialOptions, KeyringUnusable, Sources, resolve, vcenter_from
+from vplacer.vsphere.credentials import CredentialOptions, KeyringUnusable, Sources, resolve
 from vplacer.vsphere.secret import Secret
 
 CASES: list[dict[str, Any]] = yaml.safe_load((REPO / "tests/cases/credentials/precedence.yaml").read_text())
@@ -135,19 +135,6 @@ def test_missing_keyring_package_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(UsageError) as caught:
         resolve(CredentialOptions("a@x"), ADDRESS, Sources({}))
     assert "pip install 'vplacer[keyring]'" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("option", "environ", "want"),
-    [
-        ("o", {"VPLACER_VCENTER": "e", "VMWARE_HOST": "v"}, "o"),
-        (None, {"VPLACER_VCENTER": "e", "VMWARE_HOST": "v"}, "e"),
-        (None, {"VMWARE_HOST": "v"}, "v"),
-        (None, {}, None),
-    ],
-)
-def test_vcenter_from(option: str | None, environ: dict[str, str], want: str | None) -> None:
-    assert vcenter_from(option, environ) == want
 
 
 VALUE = "hunter2-visible"

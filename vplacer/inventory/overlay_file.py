@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -87,11 +87,6 @@ def belongs_to(overlay: Overlay, host: Host) -> bool:
 def overlay_sha256(overlay: Overlay) -> str:
     """Return the hash of an overlay's content, whatever file it came from."""
     return sha256_of(encode(overlay))
-
-
-def overlays_sha256(overlays: Iterable[Overlay]) -> str:
-    """Return one hash of several overlays; their order does not count."""
-    return sha256_of(sorted(overlay_sha256(overlay) for overlay in overlays))
 
 
 def default_folder(environ: Mapping[str, str], vcenter_uuid: str) -> Path:

@@ -30,12 +30,6 @@ _FAR = {
     NumaRelation.SAME_SOCKET: "on another node of the socket",
     NumaRelation.OTHER_SOCKET: "on another socket",
 }
-SYMBOL_WORDS = {
-    Symbol.CREATE: "create",
-    Symbol.CHANGE: "reconfigure",
-    Symbol.MIGRATE: "migrate",
-    Symbol.UNCHANGED: "unchanged",
-}
 
 
 def count(number: int, word: str, plural: str | None = None) -> str:

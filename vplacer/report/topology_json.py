@@ -9,10 +9,12 @@ from typing import Any
 
 from vplacer.inventory.pci import PciAddress
 from vplacer.report.host_formats import Format
-from vplacer.topology.describe import DeviceLine, HostDescription
-from vplacer.topology.describe_use import ClaimLine, FindingLine, HolderLine
+from vplacer.topology.cpu_features import CpuOffer
+from vplacer.topology.describe import DeviceLine, HostDescription, PairLine
+from vplacer.topology.describe_use import ClaimLine, FindingLine, HolderLine, OpaqueHolder
 from vplacer.topology.measured import HostMeasurement
 from vplacer.topology.nvlink_sets import NvlinkSet
+from vplacer.topology.values import GroupOffer, NodeTopology
 from vplacer.topology.vgpu_capacity import CardCapacity
 from vplacer.topology.vm_places import VmPlace
 
@@ -32,85 +34,94 @@ def topology_document(description: HostDescription) -> dict[str, Any]:
     return {
         "format": DOCUMENT_FORMAT,
         "format_version": FORMAT_VERSION,
-        "host": {
-            "moid": description.moid,
-            "name": description.name,
-            "hardware": description.hardware,
-            "packages": description.package_count,
-            "connection": str(description.state.connection),
-            "in_maintenance": description.state.in_maintenance,
-            "in_quarantine": description.state.in_quarantine,
-            "reboot_required": description.state.reboot_required,
-        },
-        "cpu_precisions": [
-            {
-                "name": offer.name,
-                "offered": offer.offered,
-                "features": list(offer.features),
-                "from_hardware_version": offer.hardware_version,
-                "why": offer.why,
-            }
-            for offer in description.cpu
-        ],
-        "nodes": [
-            {
-                "id": node.id,
-                "package": node.package,
-                "cores": node.core_count,
-                "threads": list(node.thread_ids),
-                "memory_bytes": node.memory_bytes,
-                "devices": [str(address) for address in node.devices],
-            }
-            for node in description.nodes
-        ],
+        "host": _host(description),
+        "cpu_precisions": [_precision(offer) for offer in description.cpu],
+        "nodes": [_node(node) for node in description.nodes],
         "node_relations": [
             {"a": pair.a, "b": pair.b, "relation": str(pair.relation)} for pair in description.node_pairs
         ],
         "devices": [_device(line) for line in description.devices],
-        "relations": [
-            {
-                "a": pair.a,
-                "b": pair.b,
-                "pcie": str(pair.relation.pcie),
-                "numa": str(pair.relation.numa),
-                "nvlinks": pair.relation.nvlink,
-                "nearest": str(pair.nearest),
-                "word": pair.word,
-            }
-            for pair in description.pairs
-        ],
-        "held_card_not_told": [
-            {
-                "vm": held.moid,
-                "name": held.name,
-                "count": held.count,
-                "hardware_label": held.label,
-                "profile": held.profile,
-            }
-            for held in description.opaque_holders
-        ],
+        "relations": [_relation(pair) for pair in description.pairs],
+        "held_card_not_told": [_opaque(held) for held in description.opaque_holders],
         "use": [_claim(line) for line in description.use],
         "findings": [_finding(line) for line in description.findings],
         "vgpu_capacity": [_capacity(card) for card in description.vgpu_capacity],
         "vms": [_vm(vm) for vm in description.vms],
         "nvlink_sets": [_nvlink_set(found, labels) for found in description.nvlink_sets],
         "board": description.board,
-        "device_groups": [
-            {
-                "name": offer.name,
-                "gpus": offer.gpu_count,
-                "nics": offer.nic_count,
-                "sets": None
-                if offer.sets is None
-                else [[str(address) for address in cards] for cards in offer.sets],
-                "why": offer.why,
-            }
-            for offer in description.device_groups
-        ],
+        "device_groups": [_group(offer) for offer in description.device_groups],
         "ownership_groups": [[str(address) for address in group] for group in description.ownership_groups],
         "assumptions": list(description.assumptions),
         "mismatches": list(description.mismatches),
         "measured": None if description.measured is None else _measured(description.measured),
+    }
+
+
+def _host(description: HostDescription) -> dict[str, Any]:
+    state = description.state
+    return {
+        "moid": description.moid,
+        "name": description.name,
+        "hardware": description.hardware,
+        "packages": description.package_count,
+        "connection": str(state.connection),
+        "in_maintenance": state.in_maintenance,
+        "in_quarantine": state.in_quarantine,
+        "reboot_required": state.reboot_required,
+    }
+
+
+def _precision(offer: CpuOffer) -> dict[str, Any]:
+    return {
+        "name": offer.name,
+        "offered": offer.offered,
+        "features": list(offer.features),
+        "from_hardware_version": offer.hardware_version,
+        "why": offer.why,
+    }
+
+
+def _node(node: NodeTopology) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "package": node.package,
+        "cores": node.core_count,
+        "threads": list(node.thread_ids),
+        "memory_bytes": node.memory_bytes,
+        "devices": [str(address) for address in node.devices],
+    }
+
+
+def _relation(pair: PairLine) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "pcie": str(pair.relation.pcie),
+        "numa": str(pair.relation.numa),
+        "nvlinks": pair.relation.nvlink,
+        "nearest": str(pair.nearest),
+        "word": pair.word,
+    }
+
+
+def _opaque(held: OpaqueHolder) -> dict[str, Any]:
+    return {
+        "vm": held.moid,
+        "name": held.name,
+        "count": held.count,
+        "hardware_label": held.label,
+        "profile": held.profile,
+    }
+
+
+def _group(offer: GroupOffer) -> dict[str, Any]:
+    sets = offer.sets
+    return {
+        "name": offer.name,
+        "gpus": offer.gpu_count,
+        "nics": offer.nic_count,
+        "sets": None if sets is None else [[str(address) for address in cards] for cards in sets],
+        "why": offer.why,
     }
 
 

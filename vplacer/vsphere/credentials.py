@@ -84,11 +84,6 @@ class _Search:
     warnings: list[str] = field(default_factory=list)
 
 
-def vcenter_from(option: str | None, environ: Mapping[str, str]) -> str | None:
-    """Return the vCenter's address as given: the option, VPLACER_VCENTER, then VMWARE_HOST."""
-    return option or environ.get("VPLACER_VCENTER") or environ.get("VMWARE_HOST") or None
-
-
 def resolve(options: CredentialOptions, address: Address, sources: Sources) -> Credentials:
     """Return the credentials for a vCenter.
 

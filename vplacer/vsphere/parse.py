@@ -18,7 +18,6 @@ from vplacer.vsphere.raw import Data, MoRef, Notes, Value
 
 _ENVELOPE = "{http://schemas.xmlsoap.org/soap/envelope/}"
 _XSI_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type"
-_LOCALIZED_FAULT = "LocalizedMethodFault"
 
 
 class BrokenAnswer(Exception):
