@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.cli.conftest import Runner
-from vplacer.cli.config_file import read_config
+from vplacer.cli.commands import Leaf, leaves, load
+from vplacer.cli.config_file import option_key, read_config
 from vplacer.errors import VplacerError
 
 
@@ -15,6 +17,19 @@ def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("path", "leaf"), list(leaves()), ids=lambda item: " ".join(item) if isinstance(item, tuple) else ""
+)
+def test_variables_are_named_after_command_and_option(path: tuple[str, ...], leaf: Leaf) -> None:
+    """VPLACER_<COMMAND>_<OPTION>, or VPLACER_<OPTION> for what many commands have (docs/configuration.md)."""
+    for option in load(path[-1], leaf).params:
+        if isinstance(option, click.Option):
+            name = option_key(option).upper().replace("-", "_")
+            command = "_".join(("VPLACER", *path)).upper()
+            found = option.envvar or f"{command}_{(option.name or '').upper()}"
+            assert found in (f"{command}_{name}", f"VPLACER_{name}"), option.opts
 
 
 def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:

@@ -82,6 +82,7 @@ command = Command(
     params=[
         click.Option(
             ["--for", "use"],
+            envvar="VPLACER_DOCTOR_FOR",
             type=click.Choice(VERBS),
             multiple=True,
             default=("read", "plan"),

@@ -14,10 +14,10 @@ from vplacer.jobs.lab_export import FORMATS
 
 
 @click.pass_context
-def _run(ctx: click.Context, site: str, kind: str, output: Path, force: bool) -> None:
+def _run(ctx: click.Context, site: str, format: str, output: Path, force: bool) -> None:
     from vplacer.jobs.lab_export import export_site
 
-    del kind  # one format so far; the option keeps room for more
+    del format  # one format so far; the option keeps room for more
     common = common_of(ctx)
     done = export_site(site, output, world_for(common), force=force)
     remark(
@@ -39,7 +39,7 @@ command = Command(
     params=[
         click.Argument(["site"], type=FileOrExample("sites")),
         click.Option(
-            ["--format", "kind"],
+            ["--format"],
             type=click.Choice(FORMATS),
             required=True,
             help="vcsim: one ObjectContent in XML a managed object, as govc object.save writes.",

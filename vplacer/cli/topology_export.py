@@ -48,7 +48,12 @@ command = Command(
     "standard output. What a format cannot say is refused with the reason, what is not known is left out.",
     params=[
         click.Argument(["host"], required=False, shell_complete=complete_host),
-        click.Option(["--all", "every"], is_flag=True, help="All hosts, a file each, into the folder of -o."),
+        click.Option(
+            ["--all", "every"],
+            envvar="VPLACER_TOPOLOGY_EXPORT_ALL",
+            is_flag=True,
+            help="All hosts, a file each, into the folder of -o.",
+        ),
         click.Option(
             ["--format"],
             type=click.Choice(format_names()),

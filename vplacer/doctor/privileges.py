@@ -57,7 +57,7 @@ NEEDS: Final[tuple[Need, ...]] = (
     Need(Verb.APPLY, "Resource.AssignVMToPool", _POOL, "to put a VM into a resource pool"),
     Need(Verb.APPLY, "Network.Assign", _NETWORK, "to give a VM a network card"),
     Need(Verb.APPLY, "Datastore.AllocateSpace", _DATASTORE, "disks of VMs made from a template"),
-    Need(Verb.APPLY, "Host.Config.PciPassthru", _HOST, "hardware labels (`vplacer labels`)"),
+    Need(Verb.APPLY, "Host.Config.PciPassthru", _HOST, "to set hardware labels"),
     Need(Verb.APPLY, "Host.Inventory.EditCluster", _CLUSTER, "DRS rules and overrides", "A-29"),
 )
 """Everything that the product asks of an account. `needs_of` tells what a verb takes in all."""

@@ -7,6 +7,7 @@ an error. Aliases work within a bound, so that a small file cannot unfold into a
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -133,11 +134,24 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise UnknownObjectError("there is no such file", obj=str(path)) from None
+        raise UnknownObjectError("there is no such file", obj=str(path), hint=_nearest(path)) from None
     except IsADirectoryError:
         raise UnknownObjectError("this is a folder; a file is needed", obj=str(path)) from None
     except OSError as error:
         raise UnknownObjectError("cannot be read", obj=str(path), why=error.strerror) from None
+
+
+def _nearest(path: Path) -> str:
+    """Say which file may have been meant instead of one that is not there."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder} either; look at the path"
+    try:
+        names = sorted(item.name for item in folder.iterdir() if item.is_file())
+    except OSError:
+        return "look at the path"
+    close = difflib.get_close_matches(path.name, names, n=3)
+    return f"did you mean {', '.join(str(folder / name) for name in close)}?" if close else "look at the path"
 
 
 def decode_text(raw: bytes, path: str) -> str:

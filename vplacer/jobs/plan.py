@@ -274,4 +274,6 @@ def show_plan(path: Path) -> Plan:
             raise FileFormatError("is compressed", path=str(path), hint="unpack it with gunzip") from None
         if kind is None or kind is FileKind.PLAN:
             raise
-        raise FileFormatError(f"is {kind.value}, not a saved plan", path=str(path)) from None
+        raise FileFormatError(
+            f"is {kind.value}, not a saved plan", path=str(path), hint="vplacer plan -o FILE saves one"
+        ) from None
