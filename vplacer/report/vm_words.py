@@ -26,11 +26,16 @@ def holds_words(vm: VmPlace) -> str:
     if held.at_power_on:
         parts.append(f"{CLAIMS} {' '.join(held.at_power_on)}")
     if held.unsettled:
-        count = f"{held.unsettled} device{'' if held.unsettled == 1 else 's'}, not settled which"
+        count = unsettled_words(held.unsettled)
         parts.append(count if held.at_power_on else f"{CLAIMS} {count}")
     if held.untold:
         parts.append(f"{'' if parts else 'holds '}{untold_words(held.untold)}")
     return "; ".join(parts)
+
+
+def unsettled_words(count: int) -> str:
+    """Write of how many devices a VM will claim it is not settled which they are."""
+    return f"{count} device{'' if count == 1 else 's'}, not settled which"
 
 
 def untold_words(count: int) -> str:

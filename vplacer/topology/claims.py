@@ -178,6 +178,7 @@ def narrowed(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """
     found = _all_of_theirs(sorted(claims, key=claim_order))
     taken = {c.address for c in found if c.address is not None and c.kind == PASSTHROUGH and c.certain}
+    divided = {c.address for c in found if c.kind == VF}
     settled = True
     while settled:
         settled = False
@@ -188,14 +189,18 @@ def narrowed(claims: Iterable[Claim]) -> tuple[Claim, ...]:
             if not left:
                 continue  # the sources contradict each other: it may be any of them
             if len(left) == 1 and claim.kind == PASSTHROUGH:
+                # Of what only a binding tells, the kind is not known: beside functions it is one.
+                function = left[0] in divided and Source.CONFIGURATION not in claim.sources
                 found[index] = replace(
                     claim,
+                    kind=VF if function else PASSTHROUGH,
                     address=left[0],
                     candidates=(),
                     certainty=Certainty.LIKELY,
                     sources=(*claim.sources, Source.ELIMINATION),
                 )
-                taken.add(left[0])
+                if not function:
+                    taken.add(left[0])
                 settled = True
             else:
                 found[index] = replace(claim, candidates=left)
@@ -205,13 +210,15 @@ def narrowed(claims: Iterable[Claim]) -> tuple[Claim, ...]:
 def _all_of_theirs(claims: list[Claim]) -> list[Claim]:
     """Settle whole cards of a VM that has as many devices as there are cards for them.
 
-    Which device has which card does not matter. Of what only a binding tells, the kind is not proved.
+    Which device has which card does not matter. Of what only a binding tells, the kind is not proved:
+    on a port of which others have functions it is one too.
     """
     alike: dict[tuple[str, tuple[PciAddress, ...]], list[int]] = {}
     for index, claim in enumerate(claims):
         if claim.address is None and claim.kind == PASSTHROUGH:
             alike.setdefault((claim.vm, claim.candidates), []).append(index)
     found = list(claims)
+    divided = {c.address for c in claims if c.kind == VF}
     for (_, candidates), indexes in alike.items():
         if len(indexes) != len(candidates):
             continue
@@ -219,6 +226,7 @@ def _all_of_theirs(claims: list[Claim]) -> list[Claim]:
             sure = Source.CONFIGURATION in found[index].sources
             found[index] = replace(
                 found[index],
+                kind=VF if not sure and address in divided else PASSTHROUGH,
                 address=address,
                 candidates=(),
                 certainty=Certainty.PROVED if sure else Certainty.LIKELY,

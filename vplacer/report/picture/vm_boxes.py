@@ -9,7 +9,15 @@ from typing import Final
 from vplacer.report.picture.box import Box, Line
 from vplacer.report.picture.style import PADDING, SIZES
 from vplacer.report.picture.text import clip, columns, width
-from vplacer.report.vm_words import CLAIMS, POWER, holds_words, home_words, size_words, untold_words
+from vplacer.report.vm_words import (
+    CLAIMS,
+    POWER,
+    holds_words,
+    home_words,
+    size_words,
+    unsettled_words,
+    untold_words,
+)
 from vplacer.topology.describe import HostDescription, ranges
 from vplacer.topology.describe_use import OpaqueHolder
 from vplacer.topology.vm_places import Home, VmPlace
@@ -108,6 +116,9 @@ def _lines(vm: VmPlace) -> tuple[Line, ...]:
         facts.append(Line(", ".join(state)))
     for verb, labels in (("holds", vm.held.now), (CLAIMS, vm.held.at_power_on)):
         facts += [Line(clip(text, _COLUMNS)) for text in _packed(verb, labels)]
+    if vm.held.unsettled:
+        facts += [Line(CLAIMS)] if not vm.held.at_power_on else []
+        facts.append(Line(f"  {unsettled_words(vm.held.unsettled)}"))
     if vm.held.untold:
         facts.append(Line(untold_words(vm.held.untold), "warn"))
     return tuple(facts)
