@@ -305,6 +305,12 @@ WHOLE = cassette(exchange())
         ("body.json", cassette(exchange(request__body=5)), FileFormatError, "interactions[0]"),
         ("key.json", cassette(exchange(request__surprise=None)), FileFormatError, "interactions[0]"),
         ("header.json", cassette(exchange(request__headers={"A": []})), FileFormatError, "interactions[0]"),
+        (
+            "port.json",
+            cassette(exchange(request__uri="https://vc.example.com:sdk/sdk")),
+            FileFormatError,
+            "a recorded address is none",
+        ),
         ("no-version.json", cassette(exchange(request__headers={})), FileFormatError, "no call to a vCenter"),
     ],
 )

@@ -152,7 +152,16 @@ def test_no_result() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<a>", b"<a/>", answer("<returnval>")[:200], ENVELOPE.format("").encode(), b"\xff\xfe<a/>"],
+    [
+        b"",
+        b"<a>",
+        b"<a/>",
+        answer("<returnval>")[:200],
+        ENVELOPE.format("").encode(),
+        b"\xff\xfe<a/>",
+        b'<?xml version="1.0" encoding="TF-8"?><a/>',
+        b'<?xml version="1.0" encoding="utf-7"?><a/>',
+    ],
 )
 def test_not_a_whole_answer(body: bytes) -> None:
     with pytest.raises(BrokenAnswer):

@@ -51,7 +51,7 @@ FIRST_WITH_VNUMA: Final = 20
 
 def parse_release(version: str | None) -> tuple[int, int, int] | None:
     """Return (major, minor, update) of an ESXi version such as "8.0.3", or None."""
-    match = re.match(r"^(\d+)\.(\d+)(?:\.(\d+))?", version or "")
+    match = re.match(r"^([0-9]{1,4})\.([0-9]{1,4})(?:\.([0-9]{1,4}))?(?![0-9])", version or "")
     if match is None:
         return None
     return int(match[1]), int(match[2]), int(match[3] or 0)

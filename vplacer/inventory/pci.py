@@ -21,7 +21,9 @@ _HEX_RE = re.compile(
     r"^(?:(?P<segment>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{1,2}):(?P<device>[0-9a-f]{1,2})\.(?P<function>[0-7])$"
 )
 _VMX_RE = re.compile(r"^(?P<segment>[0-9]{5}):(?P<bus>[0-9]{3}):(?P<device>[0-9]{2})\.(?P<function>[0-7])$")
-_ESXCLI_RE = re.compile(r"^(?:pci )?(?P<segment>\d+):(?P<bus>\d+):(?P<device>\d+):(?P<function>\d)$")
+_ESXCLI_RE = re.compile(
+    r"^(?:pci )?(?P<segment>[0-9]{1,10}):(?P<bus>[0-9]{1,4}):(?P<device>[0-9]{1,4}):(?P<function>[0-9])$"
+)
 
 _MAX_BUS = 0xFF
 _MAX_DEVICE = 0x1F

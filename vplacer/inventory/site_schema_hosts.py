@@ -253,7 +253,7 @@ HOST_KIND: Final = mapping(
         "limits": {
             "type": "object",
             "description": "Limits by hardware version that differ from the release's.",
-            "propertyNames": {"pattern": r"^\d+$", "title": "a hardware version such as 21"},
+            "propertyNames": {"pattern": r"^[0-9]{1,4}$", "title": "a hardware version such as 21"},
             "additionalProperties": mapping(
                 dict.fromkeys(
                     (

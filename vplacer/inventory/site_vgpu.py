@@ -13,7 +13,7 @@ from vplacer.inventory.site_pci import PciTree
 from vplacer.inventory.yaml_marks import Document, Pointer
 
 # grid_a30-24c, nvidia_h100xm-1-10c: [slices-]GiB and a letter for the class.
-_PROFILE_RE: Final = re.compile(r"-(?:(?P<slices>\d+)-)?(?P<gib>\d+)(?P<class>[a-z])(?:me)?$")
+_PROFILE_RE: Final = re.compile(r"-(?:(?P<slices>[0-9]{1,4})-)?(?P<gib>[0-9]{1,4})(?P<class>[a-z])(?:me)?$")
 
 
 def named_card(document: Document, place: Pointer, tree: PciTree, name: str) -> Card:

@@ -48,8 +48,8 @@ MAX_PER_CARD = 32
 
 _MIB_PER_GIB = 1024
 
-_MIG_NAME = re.compile(r"-(?P<slices>\d+)-(?P<gib>\d+)[a-z]+$")
-_NAME = re.compile(r"-(?P<gib>\d+)[a-z]\d*$")
+_MIG_NAME = re.compile(r"-(?P<slices>[0-9]{1,4})-(?P<gib>[0-9]{1,4})[a-z]+$")
+_NAME = re.compile(r"-(?P<gib>[0-9]{1,4})[a-z][0-9]*$")
 _MEDIA = re.compile(r"(?<!no)me(all)?$")
 
 Interval = tuple[int, int]

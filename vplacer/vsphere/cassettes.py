@@ -309,13 +309,20 @@ def _are_headers(value: object) -> bool:
     )
 
 
+def _address(uri: str, path: Path) -> Address | None:
+    try:
+        parts = urlsplit(uri)
+        return Address(parts.hostname, parts.port or DEFAULT_PORT) if parts.hostname else None
+    except ValueError as error:
+        raise FileFormatError("a recorded address is none", path=str(path), why=str(error)) from None
+
+
 def _describe(document: dict[str, Any], path: Path) -> Recorded:
     address = None
     for entry in document["interactions"]:
         request = entry["request"]
-        parts = urlsplit(request["uri"])
-        if address is None and parts.hostname:
-            address = Address(parts.hostname, parts.port or DEFAULT_PORT)
+        if address is None:
+            address = _address(request["uri"], path)
         for name, values in request["headers"].items():
             if name.lower() == "soapaction" and address is not None:
                 value = values[0] if isinstance(values, list) and values else values

@@ -246,7 +246,8 @@ def parse_answer(body: bytes, result_type: Any, notes: Notes) -> Value:
     """
     try:
         root = ElementTree.fromstring(body)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        # The last two: an encoding that nobody knows, or that the parser does not take.
         raise BrokenAnswer(f"not well-formed XML ({error})") from None
     content = root.find(f"{_ENVELOPE}Body") if root.tag == f"{_ENVELOPE}Envelope" else None
     if content is None or len(content) == 0:

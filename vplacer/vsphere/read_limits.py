@@ -8,7 +8,7 @@ from vplacer.inventory.host import HardwareLimits
 from vplacer.inventory.limits_table import table_limit
 from vplacer.vsphere.raw import Data
 
-_VERSION_RE = re.compile(r"^vmx-(\d+)$")
+_VERSION_RE = re.compile(r"^vmx-([0-9]{1,4})$")
 
 
 def read_version(key: str | None) -> int | None:

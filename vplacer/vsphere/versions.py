@@ -7,13 +7,17 @@ the versions it speaks in ``/sdk/vimServiceVersions.xml``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Final
 from xml.etree import ElementTree
 
 from vplacer.errors import ApiTooOld, ConnectionFailed, VSphereError
 
 MINIMUM = "8.0.0.1"
 """The first version with vNUMA shapes, device NUMA nodes and device groups."""
+
+_NUMBER_RE: Final = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,8 @@ def offered_versions(document: bytes) -> tuple[str, ...] | None:
     """Return the versions of the vim25 API a server lists, or None if this is no such list."""
     try:
         root = ElementTree.fromstring(document)
-    except ElementTree.ParseError:
+    except (ElementTree.ParseError, LookupError, ValueError):
+        # The last two: an encoding that nobody knows, or that the parser does not take.
         return None
     if root.tag != "namespaces":
         return None
@@ -94,4 +99,4 @@ def too_old(version: str, server: str) -> ApiTooOld:
 def number(text: str) -> tuple[int, ...]:
     """Return a version as comparable numbers; () for anything else, which is older than all."""
     parts = text.split(".")
-    return tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else ()
+    return tuple(map(int, parts)) if all(_NUMBER_RE.fullmatch(part) for part in parts) else ()

@@ -33,7 +33,7 @@ _FIGURES = (
     ("max_vgpus", "vGPUs"),
     ("max_device_groups", "device groups"),
 )
-_PROFILE_RE = re.compile(r"-(?:\d+-)?(?P<gib>\d+)[a-z]+\d*$")
+_PROFILE_RE = re.compile(r"-(?:\d+-)?(?P<gib>[0-9]{1,4})[a-z]+\d*$")
 _MODE_API = (8, 0, 3, 0)
 _MODE_RELEASE = "8.0.3"
 

@@ -76,7 +76,10 @@ class TagService:
             headers: of the request, found without regard to case.
             body: of the request.
         """
-        parts = urlsplit(target)
+        try:
+            parts = urlsplit(target)
+        except ValueError:
+            return RestReply(400, {"error_type": "INVALID_ARGUMENT"})
         if parts.path == _SESSION:
             return self._session(method, headers)
         with self._lock:

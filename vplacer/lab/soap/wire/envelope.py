@@ -60,7 +60,7 @@ def parse_request(data: bytes, version: str, seen: Seen | None = None) -> Reques
         return envelope.parse(data)
     except vmodl.MethodFault:
         raise
-    except (ExpatError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+    except (ExpatError, AttributeError, LookupError, TypeError, ValueError) as error:
         # All of these come from bad input only: nothing of the lab's own runs inside.
         raise vmodl.fault.InvalidRequest(msg=f"cannot read the request: {error}") from error
 
