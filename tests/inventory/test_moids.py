@@ -8,4 +8,5 @@ from vplacer.inventory.moids import moid_order
 def test_by_type_then_by_number_whatever_the_text() -> None:
     long = "host-" + "9" * 5000
     wanted = ["host", "host-", "host-9", "host-10", long, "host-x", "vm-07", "vm-7", "vm-8"]
-    assert sorted(wanted[::-1], key=moid_order) == wanted
+    shuffled = [wanted[index * 4 % len(wanted)] for index in range(len(wanted))]
+    assert sorted(shuffled, key=moid_order) == wanted
