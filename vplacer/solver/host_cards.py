@@ -10,8 +10,10 @@ from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy
 from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_state import ActiveVm, HostState
-from vplacer.solver.option import Option, takes_function
+from vplacer.solver.option import AskUse, Option, takes_function
 from vplacer.solver.vgpu_patterns import card_patterns
+
+_MOST_UNIONS = 64
 
 
 @dataclass
@@ -42,7 +44,8 @@ class HostCards:
         self._needed: dict[str, list[Expr]] = defaultdict(list)
         self._pinned: dict[tuple[int, str], list[Expr]] = defaultdict(list)
         self._unnamed: list[tuple[tuple[int, ...], Expr]] = []
-        self._pools: set[tuple[int, ...]] = set()
+        self._pools: set[frozenset[int]] = set()
+        self._drawn: list[tuple[frozenset[int], Expr]] = []
         self._beside: dict[PciAddress, list[Expr]] = defaultdict(list)
         self._takers: list[tuple[set[int], Expr]] = []
         self._cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
@@ -57,12 +60,13 @@ class HostCards:
                 self._needed[use.profile or ""].append(use.count * count)
                 self.loose["gpu"].append(use.count * count)
                 continue
-            self._pools.update(use.pools)
+            self._pools.update(map(frozenset, use.pools))
             for cell, taken in use.cells:
                 function = takes_function(use, self.state.cells[cell])
                 (self.functions if function else self.cells)[cell].new.append(taken * count)
                 if function:
                     continue
+                self._drawn.append((_may_come_from(use, cell), taken * count))
                 if use.bound_by is BoundBy.STATIC:
                     self._static[cell].append(taken * count)
                     continue
@@ -129,10 +133,15 @@ class HostCards:
             if named:
                 # A card that another VM may hold cannot be named for one.
                 self.part.model.add(sum(named) == 0).only_enforce_if(keep)
-        for number, pool in enumerate(sorted(self._pools)):
-            holders = [keep for cells, keep in self._unnamed if set(pool).intersection(cells)]
-            new = [count for cell in pool for count in self.cells[cell].new]
-            kept = [count for cell in pool for count in self.cells[cell].kept] + holders
+        unions = _unions(self._pools)
+        for number, pool in enumerate(sorted(unions or self._pools, key=sorted)):
+            holders = [keep for cells, keep in self._unnamed if pool.intersection(cells)]
+            if unions:
+                # What may come from elsewhere leaves these cards to those that must have one (Hall).
+                new = [count for cells, count in self._drawn if cells <= pool]
+            else:
+                new = [count for cell in sorted(pool) for count in self.cells[cell].new]
+            kept = [count for cell in sorted(pool) for count in self.cells[cell].kept] + holders
             self.part.limit(f"pool{number}", new, kept, len(kept), self.state.sure_size(pool))
 
     def _owners(self) -> None:
@@ -226,3 +235,22 @@ class HostCards:
         for keep in whole.kept:
             if greatest and not any(kept):
                 self.part.model.add(sum(row) <= greatest * (1 - keep))
+
+
+def _may_come_from(use: AskUse, cell: int) -> frozenset[int]:
+    """The cells that may serve what an option draws from one: others than it only where nobody names it."""
+    if use.bound_by is not BoundBy.STATIC and use.resource == "card":
+        for pool in use.pools:
+            if cell in pool:
+                return frozenset(pool)
+    return frozenset((cell,))
+
+
+def _unions(pools: set[frozenset[int]]) -> set[frozenset[int]]:
+    """Every union of pools; empty where they are too many."""
+    found: set[frozenset[int]] = set()
+    for pool in sorted(pools, key=sorted):
+        found |= {pool, *(other | pool for other in found)}
+        if len(found) > _MOST_UNIONS:
+            return set()
+    return found
