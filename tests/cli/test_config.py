@@ -68,6 +68,8 @@ def test_top_level_keys_reach_every_command_that_has_them(folder: Path) -> None:
         ("vcenter = ", "c.toml: is not a TOML file: "),
         ("config = 'x'", "c.toml: config: no such setting"),
         (f"seed = {'9' * 5000}", "c.toml: is not a TOML file"),
+        ("[plan]\nseed = 1e9999", "plan.seed: has a wrong value: 'inf' is no number here"),
+        ("[plan]\nseed = nan", "plan.seed: has a wrong value: nan is not a valid integer range"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(text: str, message: str, folder: Path) -> None:

@@ -194,6 +194,11 @@ def _checked(param: click.Option, value: Any, file: Path, pointer: str) -> Any:
         raise FileFormatError(
             "has a wrong value", path=str(file), pointer=pointer, why=error.message
         ) from None
+    except (OverflowError, ValueError):
+        # TOML has numbers that Python cannot make whole: inf, nan, 1e9999.
+        raise FileFormatError(
+            "has a wrong value", path=str(file), pointer=pointer, why=f"'{value}' is no number here"
+        ) from None
     return value
 
 
