@@ -216,7 +216,18 @@ def _labels(columns: Sequence[str], body: Sequence[tuple[int, str]], path: str, 
     for label, number in rows.items():
         if label not in labels:
             raise FileFormatError(f"no column for row {label}", path=path, line=number)
+    _refuse_lost_attribute(columns, path, head)
     return labels
+
+
+def _refuse_lost_attribute(columns: Sequence[str], path: str, head: int) -> None:
+    """The tool prints each attribute only after those before it; one that is missing was cut out."""
+    there = [name for name in _ATTRIBUTES if name in columns]
+    for name, expected in zip(there, _ATTRIBUTES, strict=False):
+        if name != expected:
+            raise FileFormatError(
+                f"the column {expected} is missing before {name}: the text was changed", path=path, line=head
+            )
 
 
 def _is_attribute(name: str) -> bool:
