@@ -290,8 +290,9 @@ def test_a_column_of_addresses_gives_the_order() -> None:
         (PAIR.replace("GPU1\tNV4", "GPU1\tNV2"), "the matrix contradicts itself"),
         (PAIR.replace("GPU0\t X \t", "GPU0\t"), "is no word of the matrix|not X"),
         (PAIR.replace("NODE\t X ", "NODE\tBEST"), "'BEST' is no word of the matrix"),
+        (PAIR.replace("\tCPU Affinity", ""), "column CPU Affinity is missing before NUMA Affinity"),
     ],
-    ids=["empty", "no devices", "cut in a row", "missing rows", "asymmetric", "shifted", "strange word"],
+    ids=["empty", "no devices", "cut in a row", "missing rows", "asymmetric", "shifted", "word", "heading"],
 )
 def test_a_bad_matrix_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):
