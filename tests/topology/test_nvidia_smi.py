@@ -291,8 +291,19 @@ def test_a_column_of_addresses_gives_the_order() -> None:
         (PAIR.replace("GPU0\t X \t", "GPU0\t"), "is no word of the matrix|not X"),
         (PAIR.replace("NODE\t X ", "NODE\tBEST"), "'BEST' is no word of the matrix"),
         (PAIR.replace("\tCPU Affinity", ""), "column CPU Affinity is missing before NUMA Affinity"),
+        (PAIR.replace("\t0-7\t", "\t0\t").replace("\t8-15\t", "\t1\t"), "one number a row, no CPUs"),
     ],
-    ids=["empty", "no devices", "cut in a row", "missing rows", "asymmetric", "shifted", "word", "heading"],
+    ids=[
+        "empty",
+        "no devices",
+        "cut in a row",
+        "missing rows",
+        "asymmetric",
+        "shifted",
+        "word",
+        "heading",
+        "cells",
+    ],
 )
 def test_a_bad_matrix_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):

@@ -122,6 +122,7 @@ def parse_matrix(text: str, path: str = "<nvidia-smi topo -m>") -> SmiMatrix:
     labels = _labels(columns, body, path, start + 1)
     make = _tabbed_row if tabbed else _spaced_row
     rows = tuple(make(line, columns, labels, path, number) for number, line in body)
+    _refuse_shifted_attributes(rows, path, start + 1)
     if tabbed:
         _same_width(lines, [row.line for row in rows if is_gpu(row.label)], path)
     names, addresses = _legend(lines[start:])
@@ -218,6 +219,17 @@ def _labels(columns: Sequence[str], body: Sequence[tuple[int, str]], path: str, 
             raise FileFormatError(f"no column for row {label}", path=path, line=number)
     _refuse_lost_attribute(columns, path, head)
     return labels
+
+
+def _refuse_shifted_attributes(rows: Sequence[SmiRow], path: str, head: int) -> None:
+    """A list of CPUs that is one number in every row is the next column's: the first was cut out."""
+    told = [row.cpu_affinity for row in rows if row.cpu_affinity is not None]
+    if len(told) > 1 and all(_INDEX_RE.fullmatch(text) for text in told):
+        raise FileFormatError(
+            f"the column {CPU_AFFINITY} holds one number a row, no CPUs: the text was changed",
+            path=path,
+            line=head,
+        )
 
 
 def _refuse_lost_attribute(columns: Sequence[str], path: str, head: int) -> None:
