@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vplacer.constraints.state import Problem
 from vplacer.inventory.host import Host
-from vplacer.topology.labels import LabelledDevice, labelled_devices, portable_nodes
+from vplacer.topology.labels import LabelledDevice, labelled_devices, labelled_on_host, portable_nodes
 
 
 def scope_of(host: Host) -> str:
@@ -58,13 +58,4 @@ def _labelled(problem: Problem, scope: str) -> tuple[LabelledDevice, ...]:
         return labelled_devices(problem.inventory, problem.topologies, scope)
     host = problem.inventory.host_by_moid.get(scope)
     topology = problem.topologies.get(scope)
-    if host is None or topology is None:
-        return ()
-    found = []
-    for device in host.pci_devices:
-        label = device.passthrough.label if device.passthrough is not None else None
-        placed = topology.device(device.address)
-        if label and placed is not None:
-            node = topology.cpu_node_for(device.address)
-            found.append(LabelledDevice(scope, label, placed.kind, placed.model, str(device.ids), node))
-    return tuple(found)
+    return labelled_on_host(host, topology) if host is not None and topology is not None else ()

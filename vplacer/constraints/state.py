@@ -16,6 +16,21 @@ from vplacer.topology.host_topology import HostTopology
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Of = TypeVar("Of")
+
+
+def _once(
+    kept: dict[Hashable, Any],
+    make: Callable[Concatenate[Of, P], T],
+    of: Of,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    key = (make, args, tuple(sorted(kwargs.items())))
+    if key not in kept:
+        kept[key] = make(of, *args, **kwargs)
+    found: T = kept[key]
+    return found
 
 
 class Confidence(StrEnum):
@@ -87,22 +102,14 @@ class Problem:
 
     def derive(self, make: Callable[Concatenate[Problem, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return ``make(self, ...)``, computed once: ``make`` is a pure function, its arguments hashable."""
-        key = (make, args, tuple(sorted(kwargs.items())))
-        if key not in self._derived:
-            self._derived[key] = make(self, *args, **kwargs)
-        found: T = self._derived[key]
-        return found
+        return _once(self._derived, make, self, *args, **kwargs)
 
     def derive_fact(self, make: Callable[Concatenate[Problem, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return `derive`'s answer, shared with the problems of `with_request`.
 
         ``make`` looks at the inventory and the topologies alone, not at the request.
         """
-        key = (make, args, tuple(sorted(kwargs.items())))
-        if key not in self._facts:
-            self._facts[key] = make(self, *args, **kwargs)
-        found: T = self._facts[key]
-        return found
+        return _once(self._facts, make, self, *args, **kwargs)
 
     def with_request(self, request: ResolvedRequest) -> Problem:
         """Return the problem of another request on the same inventory; what was derived of that is kept."""
@@ -135,11 +142,7 @@ class State:
 
     def derive(self, make: Callable[Concatenate[State, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return ``make(self, ...)``, computed once: ``make`` is a pure function, its arguments hashable."""
-        key = (make, args, tuple(sorted(kwargs.items())))
-        if key not in self._derived:
-            self._derived[key] = make(self, *args, **kwargs)
-        found: T = self._derived[key]
-        return found
+        return _once(self._derived, make, self, *args, **kwargs)
 
     @cached_property
     def placement_by_demand(self) -> dict[str, Placement]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.host import Host
 from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciIds
 from vplacer.inventory.vcenter import Inventory
@@ -36,18 +37,24 @@ def labelled_devices(
     inventory: Inventory, topologies: Mapping[str, HostTopology], cluster: str
 ) -> tuple[LabelledDevice, ...]:
     """Return the labelled GPUs and NICs of a cluster (moid), hosts and addresses in order."""
+    return tuple(
+        device
+        for host in inventory.hosts
+        if host.cluster == cluster and host.moid in topologies
+        for device in labelled_on_host(host, topologies[host.moid])
+    )
+
+
+def labelled_on_host(host: Host, topology: HostTopology) -> tuple[LabelledDevice, ...]:
+    """Return the labelled GPUs and NICs of a host, addresses in order."""
     found = []
-    for host in inventory.hosts:
-        topology = topologies.get(host.moid)
-        if host.cluster != cluster or topology is None:
-            continue
-        for device in host.pci_devices:
-            label = device.passthrough.label if device.passthrough is not None else None
-            placed = topology.device(device.address)
-            if label and placed is not None:
-                node = topology.cpu_node_for(device.address)
-                model = placed.model if placed.kind is DeviceKind.GPU else nic_name(device.ids)
-                found.append(LabelledDevice(host.moid, label, placed.kind, model, str(device.ids), node))
+    for device in host.pci_devices:
+        label = device.passthrough.label if device.passthrough is not None else None
+        placed = topology.device(device.address)
+        if label and placed is not None:
+            node = topology.cpu_node_for(device.address)
+            model = placed.model if placed.kind is DeviceKind.GPU else nic_name(device.ids)
+            found.append(LabelledDevice(host.moid, label, placed.kind, model, str(device.ids), node))
     return tuple(found)
 
 
