@@ -37,16 +37,7 @@ def check(state: State) -> tuple[Violation, ...]:
 
 def check_hosts(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
     """Return what a state breaks within some hosts; constraints across hosts are not looked at."""
-    wrong = malformed(state)
-    if wrong:
-        return tuple(wrong)
-    chosen = [*dict.fromkeys(hosts)]
-    found = [*rejected(state, frozenset(chosen))]
-    for item in checks():
-        if item.on_host is not None:
-            for host in chosen:
-                found.extend(item.on_host(state, host))
-    return tuple(found)
+    return tuple(malformed(state)) or _within(state, hosts)
 
 
 def check_change(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
@@ -55,8 +46,22 @@ def check_change(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
     ``hosts``: those where a placement came, went or was changed. What is within the others was checked
     before; constraints across hosts are looked at everywhere.
     """
+    wrong = tuple(malformed(state))
+    if wrong:
+        return wrong
     across = (violation for item in checks() if item.on_host is None for violation in item.check(state))
-    return (*check_hosts(state, hosts), *across)
+    return (*_within(state, hosts), *across)
+
+
+def _within(state: State, hosts: Iterable[str]) -> tuple[Violation, ...]:
+    """Apply the filters and the checks within a host to some hosts of a well-formed state."""
+    chosen = [*dict.fromkeys(hosts)]
+    found = [*rejected(state, frozenset(chosen))]
+    for item in checks():
+        if item.on_host is not None:
+            for host in chosen:
+                found.extend(item.on_host(state, host))
+    return tuple(found)
 
 
 def rejected(state: State, hosts: frozenset[str] | None = None) -> Iterable[Violation]:
