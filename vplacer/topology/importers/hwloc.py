@@ -64,9 +64,7 @@ def read(text: str, path: str) -> Facts:
     Raises:
         FileFormatError: it is no such file, or contradicts itself; carries the line.
     """
-    root = parse_xml(text, path)
-    if root.tag != "topology":
-        raise FileFormatError("the root element is not 'topology'", path=path, line=root.line)
+    root = parse_xml(text, path, "topology")
     tree = _Tree({}, {}, set(), set(), {})
     _walk(root, tree, path)
     if not tree.devices:

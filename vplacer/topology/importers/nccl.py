@@ -49,9 +49,7 @@ def read(text: str, path: str) -> Facts:
     Raises:
         FileFormatError: it is no such file, or contradicts itself; carries the line.
     """
-    root = parse_xml(text, path)
-    if root.tag != "system":
-        raise FileFormatError("the root element is not 'system'", path=path, line=root.line)
+    root = parse_xml(text, path, "system")
     devices: dict[PciAddress, DeviceFact] = {}
     gpus: dict[PciAddress, _Gpu] = {}
     notes: list[str] = []

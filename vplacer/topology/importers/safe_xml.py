@@ -46,11 +46,12 @@ class Element:
             waiting += reversed(element.children)
 
 
-def parse_xml(text: str, path: str) -> Element:
-    """Return the root element of XML text.
+def parse_xml(text: str, path: str, root: str | None = None) -> Element:
+    """Return the root element of XML text; ``root``: the tag it must have, None = any.
 
     Raises:
-        FileFormatError: it is no whole XML, nests too deeply, is too large, or brings entities.
+        FileFormatError: it is no whole XML, nests too deeply, is too large, or brings entities; or its
+            root is another element.
     """
     builder = _Builder(path)
     try:
@@ -61,6 +62,8 @@ def parse_xml(text: str, path: str) -> Element:
         ) from None
     if builder.root is None:
         raise FileFormatError("not valid XML", path=path, why="no element found")
+    if root is not None and builder.root.tag != root:
+        raise FileFormatError(f"the root element is not '{root}'", path=path, line=builder.root.line)
     return builder.root
 
 
