@@ -30,15 +30,15 @@ import pytest
 from tests.conftest import REPO
 from tests.sites.chain import check_findings, described, resolved_cards
 from tests.solver.outcome import check_expected, claimed, decide
+from tests.topology.esxi_dump import load_dump, numa_info, pci_devices
 from tests.topology.observed import check_topology
 from tests.topology.smi_hosts import host_of
 from tests.vsphere.pci_host import backing_of, facts_of, read_case, read_numa
 from vplacer.constraints.vnuma_shape import legal_cores_per_socket
 from vplacer.errors import VplacerError
 from vplacer.inventory.device_kind import device_kind
-from vplacer.inventory.host import PciDevice
 from vplacer.inventory.overlay import Overlay, OverlayDevice
-from vplacer.inventory.pci import PciAddress, PciIds, known_index, unsigned16
+from vplacer.inventory.pci import PciAddress, PciIds, known_index
 from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.yaml_marks import parse_document
@@ -225,36 +225,11 @@ def _matrix(step: dict[str, Any], kinds: dict[str, Any], data: _Data) -> None:
 
 
 def _dump(step: dict[str, Any], kinds: dict[str, Any], data: _Data) -> None:
-    text = (data() / "vcenter-dumps" / "pyvmomi_test_json_host_explode.json").read_text(encoding="utf-8")
-    listed = _found(json.loads(text), "pciDevice")
-    devices = [
-        PciDevice(
-            PciAddress.parse(item["id"]),
-            PciIds.from_signed(item["vendorId"], item["deviceId"]),
-            unsigned16(item["classId"]),
-            item["vendorName"],
-            item["deviceName"],
-        )
-        for item in listed
-    ]
-    counts = Counter(device_kind(device).value for device in devices)
+    dump = load_dump(data())
+    counts = Counter(device_kind(device).value for device in pci_devices(dump))
     assert {kind: counts[kind] for kind in step["dump"]} == step["dump"]
-    nodes = _found(json.loads(text), "numaInfo")["numaNode"]
+    nodes = numa_info(dump)["numaNode"]
     assert [node.get("pciId") or [] for node in nodes] == step["node_lists"]
-
-
-def _found(tree: Any, key: str) -> Any:
-    """Return the first value of a key that is not empty, anywhere in a document."""
-    if isinstance(tree, dict):
-        if tree.get(key):
-            return tree[key]
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for item in tree:
-            value = _found(item, key)
-            if value:
-                return value
-    return None
 
 
 def _site(spec: dict[str, Any], kinds: dict[str, Any]) -> Site:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import missing
+from tests.witness_programs import lab_environment
 from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.pci import PciAddress, unsigned8, unsigned16
@@ -45,12 +45,7 @@ class Govc:
         return self.site.inventory
 
     def run(self, *arguments: str, datacenter: str | None = None) -> str:
-        environment = os.environ | {
-            "GOVC_URL": self.server.url,
-            "GOVC_USERNAME": self.server.username,
-            "GOVC_PASSWORD": self.server.password,
-            "GOVC_TLS_CA_CERTS": str(self.server.ca_file),
-            "GOVC_PERSIST_SESSION": "false",
+        environment = lab_environment(self.server) | {
             "GOVMOMI_HOME": str(self.home),
             "GOVC_DATACENTER": self.datacenter(datacenter),
         }

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.conftest import REPO
+from tests.hash_seeds import outputs_by_hash_seed
 from tests.report.views import hard, sites, some_views, views_of
 from vplacer.errors import UsageError
 from vplacer.inventory.device_kind import DeviceKind
@@ -230,18 +228,7 @@ def test_the_same_bytes_whatever_the_hash_seed() -> None:
         "text = ''.join(render_svg(hard(name)) for name in ('dgx2', 'nps4', 'split'))\n"
         "print(hashlib.sha256(text.encode()).hexdigest())\n"
     )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=REPO,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(REPO)},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(digests) == 1
+    assert len(outputs_by_hash_seed(code)) == 1
 
 
 def test_without_the_layout_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

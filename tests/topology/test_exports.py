@@ -15,6 +15,7 @@ import networkx as nx
 import pytest
 
 from tests.conftest import REPO
+from tests.hash_seeds import outputs_by_hash_seed
 from tests.topology.hosts import address, make_host, make_overlay
 from tests.topology.use_hosts import make_use_host, make_vms
 from vplacer.inventory.host import DeviceBinding, Host
@@ -226,18 +227,7 @@ def test_exports_do_not_depend_on_the_hash_seed() -> None:
         "text += t.render_json(t.described('nvswitch', 'esx01'))\n"
         "print(hashlib.sha256(text.encode()).hexdigest())\n"
     )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=REPO,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(REPO)},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(digests) == 1
+    assert len(outputs_by_hash_seed(code)) == 1
 
 
 def test_networkx_is_imported_only_for_a_graph() -> None:

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tests.conftest import REPO
+from tests.topology.esxi_dump import load_dump, numa_info, pci_devices
 from tests.topology.hosts import make_host
-from vplacer.inventory.host import NumaNode, PciDevice
+from vplacer.inventory.host import NumaNode
 from vplacer.inventory.load import load_inventory_file
-from vplacer.inventory.pci import PciAddress, PciIds, unsigned16
 from vplacer.topology.build import build_host_topology, build_topologies
 from vplacer.topology.levels import Level, NumaRelation, PciePath
 
 
-def find(tree: Any, key: str) -> Iterator[Any]:
-    """Find values by key anywhere in a document."""
-    if isinstance(tree, dict):
-        for name, value in tree.items():
-            if name == key and value:
-                yield value
-            yield from find(value, key)
-    elif isinstance(tree, list):
-        for item in tree:
-            yield from find(item, key)
-
-
 def test_nested_esxi(test_data: Path) -> None:
-    file = test_data / "vcenter-dumps" / "pyvmomi_test_json_host_explode.json"
-    dump = json.loads(file.read_text(encoding="utf-8"))
-    numa = next(find(dump, "numaInfo"))
-    devices = tuple(
-        PciDevice(
-            PciAddress.parse(item["id"]),
-            PciIds.from_signed(item["vendorId"], item["deviceId"]),
-            unsigned16(item["classId"]),
-            item["vendorName"],
-            item["deviceName"],
-            PciAddress.parse(item["parentBridge"]) if item["parentBridge"] else None,
-        )
-        for item in next(find(dump, "pciDevice"))
-    )
+    dump = load_dump(test_data)
+    numa = numa_info(dump)
+    devices = pci_devices(dump)
     node = numa["numaNode"][0]
     nodes = (NumaNode(node["typeId"], 0, 8, tuple(sorted(node["cpuID"])), node["memorySize"]),)
     host = replace(make_host({"pci": []}), pci_devices=devices, numa_nodes=nodes, package_count=2)
