@@ -1,9 +1,9 @@
 """Runs the cases of tests/cases/request: a request, and the demands or the exact error lines it leads to.
 
 A case has ``request`` (text, called request.yaml) and either ``error`` (class) with ``says`` (the whole
-text), or ``expect``: per demand the fields to compare, ``left_alone`` by VM name, ``notes``, ``rules`` and
-``options``. With ``site`` the request is resolved, without it only loaded. ``rename`` gives VMs or pools of
-the site another name (a site file cannot have two VMs of one name).
+text), or ``expect``: per demand the fields to compare, ``left_alone`` by VM name, ``notes``, ``rules``,
+``options``, ``future``, or the ``mix`` to count with. With ``site`` the request is resolved, without it only
+loaded. ``rename`` gives VMs or pools of the site another name (a site file cannot have two VMs of one name).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
+from vplacer.request.future import future_mix
 from vplacer.request.load import parse_request
 from vplacer.request.resolve import resolve
 from vplacer.topology.build import build_topologies
@@ -90,6 +91,8 @@ def test_case(case: dict[str, Any]) -> None:
                 _same(want or {}, by_name[name], name)
         elif key == "left_alone":
             assert {item.name: item.reason for item in found.left_alone} == wanted
+        elif key == "mix":
+            _same(wanted, future_mix(found), key)
         else:
             _same(wanted, getattr(found, key), key)
 

@@ -221,11 +221,24 @@ class LeftAlone:
 
 
 @dataclass(frozen=True, slots=True)
+class FutureShape:
+    """VMs expected later: one of them as a demand of id ``future:<name>``, and its share of the mix.
+
+    Shares are whole numbers; only their ratio to each other counts. The demand names no VM, and places none.
+    """
+
+    name: str
+    demand: Demand
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedRequest:
     """The request matched with one inventory.
 
     ``left_alone``: VMs others own, busy ones, pinned ones. ``notes``: what the user should know.
-    ``sha256`` of the canonical request document goes into the plan.
+    ``sha256`` of the canonical request document goes into the plan. ``future``: the mix of VMs expected
+    later, as stated; empty = not stated (see `future.future_mix`).
     """
 
     demands: tuple[Demand, ...]
@@ -235,3 +248,4 @@ class ResolvedRequest:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     source: str = ""
+    future: tuple[FutureShape, ...] = ()

@@ -13,7 +13,7 @@ from vplacer.inventory.yaml_marks import Pointer
 from vplacer.request.asks import AskMaker
 from vplacer.request.complaints import Complaints
 from vplacer.request.demand import AffinityMode, Demand, GpuAsk, LeftAlone, NicAsk, Policy
-from vplacer.request.file import Placing
+from vplacer.request.file import Placing, VmEntry
 from vplacer.request.lookup import Lookup
 from vplacer.request.modes import ModeChooser
 from vplacer.request.naming import listed
@@ -125,6 +125,16 @@ class DemandMaker:
         self._note_demand(target, asked, mode, why_held)
         return self._demand(target, base, where, asked, mode, hosts)
 
+    def shape(self, entry: VmEntry, base: Vm, name: str) -> Demand:
+        """Return the demand of a VM expected later; ``base`` tells what the entry does not state."""
+        target = Target(entry, name, None, base)
+        policy = entry.placing.policy or Policy.PREFERRED
+        where = self.places.where(target, False)
+        asked = self._asked(target, base, self.reader.read(base, policy), policy, where)
+        hosts = self._hosts(target, where)
+        mode = entry.placing.affinity or self._default_mode(asked, hosts, False)
+        return self._demand(target, base, where, asked, mode, hosts)
+
     def _hosts(self, target: Target, where: Where) -> tuple[Host, ...]:
         """Return the hosts a VM may be on after the plan: its own, unless it may move."""
         vm = target.vm
@@ -184,6 +194,8 @@ class DemandMaker:
                 f"vSphere's choice",
                 name,
             )
+        if target.vm is None or target.vm.overhead_mib is None:
+            self._note("memory overhead, which vCenter does not tell, taken from VMware's sample table", name)
 
     def _note(self, text: str, name: str) -> None:
         self._noted.setdefault(text, []).append(name)
@@ -269,18 +281,18 @@ class DemandMaker:
             latency_high=latency_high,
             memory_reserved=bool(gpus or nics or latency_high) or _fully_reserved(base),
             cpu_reservation_mhz=base.cpu_reservation_mhz or 0,
-            overhead_mib=self._overhead(vm, target.name, asked),
+            overhead_mib=_overhead(vm, asked),
             source=self.complaints.request.source_line(entry.pointer),
             mode_stated=placing.affinity is not None,
         )
 
-    def _overhead(self, vm: Vm | None, name: str, asked: _Asked) -> int:
-        """Return the memory overhead in MiB: vCenter's figure, grown with the VM, else the estimate."""
-        estimate = estimated_overhead_mib(asked.cpus, asked.memory_mib)
-        if vm is None or vm.overhead_mib is None:
-            self._note("memory overhead, which vCenter does not tell, taken from VMware's sample table", name)
-            return estimate
-        return vm.overhead_mib + max(0, estimate - estimated_overhead_mib(vm.cpus, vm.memory_mib))
+
+def _overhead(vm: Vm | None, asked: _Asked) -> int:
+    """Return the memory overhead in MiB: vCenter's figure, grown with the VM, else the estimate."""
+    estimate = estimated_overhead_mib(asked.cpus, asked.memory_mib)
+    if vm is None or vm.overhead_mib is None:
+        return estimate
+    return vm.overhead_mib + max(0, estimate - estimated_overhead_mib(vm.cpus, vm.memory_mib))
 
 
 def _why_held(vm: Vm, today: TodaysDevices) -> str | None:

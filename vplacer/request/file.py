@@ -83,14 +83,16 @@ class Placing:
 class VmEntry:
     """One entry of ``vms``.
 
-    ``vnuma_nodes`` None = auto where ``vnuma_stated``, else not stated. ``gpus`` and ``nics`` None = as
-    the VM has them, empty = none. ``names`` are those of VMs to be made, in order. ``placing`` has the
-    defaults of the file merged in; ``own_affinity`` is what the entry itself states.
+    ``name`` is that of VMs to be made as it stands, None for existing ones; ``names`` are all of them, in
+    order. ``vnuma_nodes`` None = auto where ``vnuma_stated``, else not stated. ``gpus`` and ``nics`` None =
+    as the VM has them, empty = none. ``placing`` has the defaults of the file merged in; ``own_affinity`` is
+    what the entry itself states.
     """
 
     pointer: Pointer
     select: Selector | None
     template: str | None
+    name: str | None
     names: tuple[str, ...]
     cpus: int | None
     memory_mib: int | None
@@ -137,6 +139,17 @@ class GangSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class FutureSpec:
+    """One shape of the mix expected later: like VMs of the request (``like``), or stated (``shape``)."""
+
+    pointer: Pointer
+    name: str
+    share: int
+    like: str | None
+    shape: VmEntry | None
+
+
+@dataclass(frozen=True, slots=True)
 class OptionsSpec:
     """Settings of the whole request; cluster names not yet resolved, "" = the others."""
 
@@ -158,6 +171,7 @@ class RequestFile:
     gangs: tuple[GangSpec, ...]
     options: OptionsSpec
     notes: tuple[str, ...]
+    future: tuple[FutureSpec, ...] = ()
 
     @property
     def data(self) -> Any:

@@ -49,6 +49,9 @@ _FOOT = """
 #   - {on: [HOST], vms: "PATTERN"}
 # gangs:
 #   - {name: NAME, vms: "PATTERN", fabric: same}
+# future:                # VMs expected later, for which room is kept; default: the VMs of this request
+#   - {like: VM, share: 3}
+#   - {name: NAME, cpus: 8, memory: 64 GiB, gpus: 1, share: 1}
 """
 
 

@@ -11,6 +11,7 @@ from vplacer.inventory.yaml_marks import Document, Pointer, parse_document, poin
 from vplacer.request.demand import AffinityMode, Policy
 from vplacer.request.file import (
     FabricSource,
+    FutureSpec,
     GangSpec,
     GpuSpec,
     NicSpec,
@@ -96,6 +97,19 @@ class _Builder:
             gangs=tuple(self._gang(("gangs", i), raw) for i, raw in enumerate(self.data.get("gangs") or [])),
             options=self._options(),
             notes=tuple(notes),
+            future=tuple(
+                self._future(("future", i), raw) for i, raw in enumerate(self.data.get("future") or [])
+            ),
+        )
+
+    def _future(self, pointer: Pointer, raw: dict[str, Any]) -> FutureSpec:
+        like = raw.get("like")
+        return FutureSpec(
+            pointer=pointer,
+            name=str(raw.get("name", like)),
+            share=raw.get("share", 1),
+            like=like,
+            shape=self._entry(pointer, raw) if like is None else None,
         )
 
     def _entry(self, pointer: Pointer, raw: dict[str, Any]) -> VmEntry:
@@ -107,6 +121,7 @@ class _Builder:
             pointer=pointer,
             select=_selector(raw["select"]) if "select" in raw else None,
             template=template,
+            name=raw.get("name"),
             names=expand_names(raw["name"], raw.get("count", 1)) if template is not None else (),
             cpus=raw.get("cpus"),
             memory_mib=parse_memory_mib(raw["memory"]) if "memory" in raw else None,

@@ -36,6 +36,11 @@ def expand_names(pattern: str, count: int) -> tuple[str, ...]:
     )
 
 
+def without_number(pattern: str) -> str:
+    """Return a name without its running number and the sign before it: ``infer`` of ``infer-{n:02}``."""
+    return _NUMBER_RE.sub("", pattern).rstrip("-_. ")
+
+
 def is_pattern(text: str) -> bool:
     """Whether a name has the signs of a pattern."""
     return any(sign in text for sign in "*?[")

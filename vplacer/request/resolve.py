@@ -13,6 +13,7 @@ from vplacer.request.complaints import Complaints
 from vplacer.request.demand import Demand, Gang, LeftAlone, RequestOptions, ResolvedRequest
 from vplacer.request.demands import DemandMaker
 from vplacer.request.file import RequestFile
+from vplacer.request.future import FutureMaker
 from vplacer.request.lookup import Lookup
 from vplacer.request.rules import RuleMaker, joined, touching, vcenter_rules
 from vplacer.request.select import Selection
@@ -55,17 +56,21 @@ def resolve(
     maker = DemandMaker(inventory, topologies, lookup, complaints, owner_reason, include_managed)
     demands: list[Demand] = []
     left_alone: list[LeftAlone] = []
+    mix = FutureMaker(lookup, complaints, maker)
     for target in targets:
         made = maker.make(target)
         if isinstance(made, LeftAlone):
             left_alone.append(made)
+            mix.left_alone(target)
         elif made is not None:
             demands.append(made)
+            mix.made(target, made)
     maker.complain_of_taken_names()
     members = RuleMaker(inventory, lookup, complaints, tuple(demands), tuple(left_alone))
     rules = members.rules(request.rules)
     gangs = members.gangs(request.gangs)
     options = _options(request, lookup)
+    future = mix.shapes(request.future)
     complaints.raise_all()
     with_links = _with_links_up(demands, gangs)
     bound = joined(replace(rules, gangs=gangs), vcenter_rules(inventory))
@@ -74,9 +79,10 @@ def resolve(
         rules=touching(bound, with_links),
         options=options,
         left_alone=tuple(left_alone),
-        notes=request.notes + maker.notes(),
+        notes=request.notes + maker.notes() + mix.notes(),
         sha256=request_sha256(request.data),
         source=request.document.path,
+        future=future,
     )
 
 

@@ -21,7 +21,14 @@ MAX_COUNT: Final = 10_000
 MAX_NAME: Final = 80
 """Longest VM name vSphere takes."""
 
+MAX_SHARE: Final = 10_000
+"""Largest share of a shape in ``future``."""
+
+FOR_REAL_VMS: Final = ("may_move", "power_on", "include_managed", "priority")
+"""Keys that say nothing of VMs expected later."""
+
 _TEMPLATE_ONLY = ("name", "count")
+_BESIDE_LIKE = ("like", "share", "name")
 
 
 def find_faults(document: Document) -> list[Fault]:
@@ -33,6 +40,7 @@ def find_faults(document: Document) -> list[Fault]:
     for pointer, entry in entries(data):
         faults += _entry_faults(pointer, entry)
     faults += _twice_named(document)
+    faults += _future_faults(document)
     for index, rule in enumerate(_dicts(data.get("rules"))):
         faults += _rule_faults(("rules", index), rule)
     faults += _gang_faults(data, document)
@@ -61,10 +69,12 @@ def entries(data: dict[str, Any]) -> Iterator[tuple[Pointer, dict[str, Any]]]:
 
 
 def asks(pointer: Pointer, entry: dict[str, Any], key: str) -> Iterator[tuple[Pointer, dict[str, Any]]]:
-    """Yield the device asks of an entry: the one mapping, or each of a list."""
+    """Yield the device asks of an entry: the one mapping or number, or each of a list."""
     value = entry.get(key)
     if isinstance(value, dict):
         yield (*pointer, key), value
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield (*pointer, key), {"count": value}
     for index, item in enumerate(value if isinstance(value, list) else []):
         if isinstance(item, dict):
             yield (*pointer, key, index), item
@@ -86,8 +96,12 @@ def _parsed(pointer: Pointer, value: Any, parse: Callable[[str], object]) -> Ite
 
 
 def _entry_faults(pointer: Pointer, entry: dict[str, Any]) -> Iterator[Fault]:
-    yield from _parsed((*pointer, "memory"), entry.get("memory"), parse_memory_mib)
     yield from _naming_faults(pointer, entry)
+    yield from _shape_faults(pointer, entry)
+
+
+def _shape_faults(pointer: Pointer, entry: dict[str, Any]) -> Iterator[Fault]:
+    yield from _parsed((*pointer, "memory"), entry.get("memory"), parse_memory_mib)
     cpus, vnuma = entry.get("cpus"), entry.get("vnuma")
     nodes = vnuma.get("nodes") if isinstance(vnuma, dict) else None
     if _is_count(cpus) and _is_count(nodes) and cpus % nodes:
@@ -160,6 +174,28 @@ def _twice_named(document: Document) -> Iterator[Fault]:
                 yield (*pointer, "name"), f"'{made}' is made by line {_line(document, first[made])} as well"
                 break
             first[made] = (*pointer, "name")
+
+
+def _future_faults(document: Document) -> Iterator[Fault]:
+    """Yield what is wrong with the mix of VMs expected later."""
+    first: dict[str, Pointer] = {}
+    for index, item in enumerate(_dicts(document.data.get("future"))):
+        pointer: Pointer = ("future", index)
+        yield from _shape_faults(pointer, item)
+        if "like" in item:
+            for key in item:
+                if key not in _BESIDE_LIKE:
+                    yield (*pointer, key), f"'{key}' and 'like' exclude each other: the VMs meant tell it"
+        elif "name" in item and "template" not in item:
+            for key in ("cpus", "memory"):
+                if key not in item:
+                    yield pointer, f"the key '{key}' is missing: a shape without a template states it"
+        name = item.get("name", item.get("like"))
+        at: Pointer = (*pointer, "name" if "name" in item else "like")
+        if isinstance(name, str) and name in first:
+            yield at, f"line {_line(document, first[name])} has the shape '{name}' already"
+        elif isinstance(name, str):
+            first[name] = at
 
 
 def _rule_faults(pointer: Pointer, rule: dict[str, Any]) -> Iterator[Fault]:

@@ -85,7 +85,7 @@ class WhereMaker:
 
     def _pointers(self, pointer: Pointer) -> Callable[[str], Pointer]:
         """Return where a key stands: in the entry, else in the defaults."""
-        entry = self.request.data["vms"][pointer[1]]
+        entry = self.request.data[pointer[0]][pointer[1]]
         return lambda key: (*pointer, key) if key in entry else ("defaults", key)
 
     def _pool(
