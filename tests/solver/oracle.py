@@ -30,7 +30,7 @@ def best(problem: Problem, levels: tuple[Level, ...]) -> tuple[dict[str, int], i
         state = State(problem, placements)
         if any(violation.constraint != "placed" for violation in check(state)):
             continue
-        values = measure(state, levels, set(today))
+        values = measure(state, levels)
         rank = tuple(values[level.id] if level.maximise else -values[level.id] for level in levels)
         found.append((rank, values))
     assert found, "leaving everything as it is must always be valid"

@@ -89,6 +89,14 @@ def check_vm_today(problem: Problem, demand: Demand) -> tuple[Violation, ...]:
     return (*nearness, *_broken_rules(problem, demand)) if demand.may_move else nearness
 
 
+def breaks_rules_only(problem: Problem, demand: Demand) -> bool:
+    """Whether all that is wrong with an existing VM is a rule between VMs, which others may mend."""
+    if differences_today(problem, demand) or problem.derive(_today_by_demand).get(demand.id):
+        return False
+    broken = tuple(_broken_rules(problem, demand)) if demand.may_move else ()
+    return bool(broken) and all(violation.constraint != "vm-host-rule" for violation in broken)
+
+
 def placements_today(problem: Problem) -> dict[str, Placement]:
     """Return today's placements of the VMs that already meet their demand, by demand id."""
     found = {}

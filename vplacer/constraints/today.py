@@ -62,25 +62,31 @@ def differences_today(problem: Problem, demand: Demand) -> tuple[str, ...]:
     return problem.derive(_today, demand.id)[1]
 
 
-def _today(problem: Problem, demand_id: str) -> tuple[Placement | None, tuple[str, ...]]:
+def has_what_it_asks(problem: Problem, demand: Demand) -> bool:
+    """Whether a VM has the size, settings and devices its demand asks for, wherever it is and may be."""
+    return problem.derive(_today, demand.id)[2]
+
+
+def _today(problem: Problem, demand_id: str) -> tuple[Placement | None, tuple[str, ...], bool]:
     demand = problem.demand_by_id[demand_id]
     vm = problem.inventory.vm_by_moid.get(demand.vm or "")
     if vm is None:
-        return None, ("the VM does not exist yet",)
+        return None, ("the VM does not exist yet",), False
     host = problem.inventory.host_by_moid.get(vm.host or "")
     if host is None or host.moid not in problem.topologies:
-        return None, ("the VM is on no known host",)
-    found = [*_size_differences(demand, vm, host), *_place_differences(demand, vm, host)]
+        return None, ("the VM is on no known host",), False
     devices, problems = _devices(problem, demand, vm, host)
-    found += problems
+    found = [*_size_differences(demand, vm, host), *problems]
+    asked = not found
+    found = [*found[: len(found) - len(problems)], *_place_differences(demand, vm, host), *problems]
     nodes = tuple(node for node in vm.node_affinity if any(n.id == node for n in host.numa_nodes))
     if len(nodes) != len(vm.node_affinity):
         nodes = ()
     if demand.mode is AffinityMode.PIN and not nodes and len(nodes_with_cores(host)) > 1:
         found.append("numa.nodeAffinity is not set")
     if found:
-        return None, tuple(found)
-    return Placement(demand.id, host.moid, nodes, devices, stays=True), ()
+        return None, tuple(found), asked
+    return Placement(demand.id, host.moid, nodes, devices, stays=True), (), asked
 
 
 def _size_differences(demand: Demand, vm: Vm, host: Host) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.errors import InternalError
 from vplacer.inventory.host import Host
@@ -135,10 +136,15 @@ def _canonical(document: Any) -> str:
 
 
 def _jobs(state: State, names: dict[str, str]) -> tuple[tuple[Job, ...], frozenset[str]]:
-    """Draft all placements; migrations that wait for each other in a circle go switched off, one by one."""
-    order = {demand.id: index for index, demand in enumerate(state.problem.request.demands)}
+    """Draft all placements; migrations that wait for each other in a circle go switched off, one by one.
+
+    A VM whose place others have mended is left as it is, like one that stays.
+    """
+    problem = state.problem
+    order = {demand.id: index for index, demand in enumerate(problem.request.demands)}
     placements = sorted(
-        (item for item in state.placements if not item.stays), key=lambda item: order[item.demand]
+        (p for p in state.placements if not (p.stays or disturbance_of(problem, p).untouched)),
+        key=lambda item: order[item.demand],
     )
     drafts = {item.demand: draft(state, item) for item in placements}
     cold: set[str] = set()

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vplacer.constraints.migration import can_move_live
 from vplacer.constraints.state import Placement, State
 from vplacer.constraints.steering import possible_cards
 from vplacer.constraints.vnuma_shape import can_have_vnuma, vnuma_node_of
 from vplacer.inventory.host import Host
-from vplacer.inventory.vm import (
-    DvxBacking,
-    DynamicBacking,
-    SriovBacking,
-    StaticBacking,
-    VgpuBacking,
-    Vm,
-    VmPower,
-)
+from vplacer.inventory.vm import DynamicBacking, StaticBacking, Vm, VmPower
 from vplacer.plan.changes import (
     Action,
     Clone,
@@ -158,27 +151,6 @@ def needs_off(change: Reconfigure, vm: Vm, demand: Demand) -> bool:
         if not (hot and grows and not demand.has_devices):
             return True
     return False
-
-
-def can_move_live(vm: Vm, host: Host | None) -> bool:
-    """Whether vMotion can move a VM with its devices: none but vGPUs known to be migratable.
-
-    DirectPath of either kind cannot be moved; pinned CPUs make it fail (AffinityConfigured).
-    """
-    if vm.cpu_affinity:
-        return False
-    profiles = {profile.name: profile.migratable for profile in host.vgpu_profiles} if host else {}
-    for device in vm.devices:
-        match device.backing:
-            case StaticBacking() | DynamicBacking() | SriovBacking() | DvxBacking():
-                return False
-            case VgpuBacking(profile=profile, migratable=migratable):
-                known = migratable if migratable is not None else profiles.get(profile)
-                if known is not True:
-                    return False
-            case _:
-                pass
-    return True
 
 
 def _vnodes(state: State, placement: Placement, settings: Settings) -> tuple[int | None, ...]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from vplacer.solver.classes import DemandClass
-from vplacer.solver.host_model import HostTask
 from vplacer.solver.instance import Instance
-from vplacer.solver.levels import change_cost
-from vplacer.solver.option import Option
-from vplacer.solver.reseat import reseated, seating_of_option
+from vplacer.solver.reseat import option_cost
 from vplacer.solver.room import blocks_of
 from vplacer.solver.wishes import POINTS
 
@@ -26,9 +22,8 @@ def plain_bounds(instance: Instance) -> dict[str, int]:
         found["locality"] += cls.count * max(points, default=0)
         if cls.vm is not None and cls.stay is None:
             costs = [
-                change_cost(cls.demand, cls.vm, same, False, same and _reseated(cls, option, task))
+                option_cost(cls, option, task.state)
                 for task in instance.tasks
-                for same in (task.state.host.moid == cls.home,)
                 for option in task.options.get(cls.index, ())
             ]
             found["moves"] -= min(costs, default=0)
@@ -43,7 +38,3 @@ def plain_bounds(instance: Instance) -> dict[str, int]:
         elif task.state.standing_count:
             found["hosts"] -= 1
     return found
-
-
-def _reseated(cls: DemandClass, option: Option, task: HostTask) -> bool:
-    return reseated(cls.vm, seating_of_option(option, task.state.cells))

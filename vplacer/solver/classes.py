@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from vplacer.constraints.disturbance import NEW, AsItIs, Disturbance, as_it_is, disturbance
+from vplacer.constraints.seating import Seating
 from vplacer.constraints.state import Placement, Problem
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import Demand
@@ -17,7 +19,7 @@ class DemandClass:
 
     ``members`` are demand ids, sorted. ``vm`` is set for an existing VM, which is a class of its own;
     ``stay`` then is its placement of today if it already meets the demand, else None: it may still
-    remain as it is, unplaced.
+    remain as it is, unplaced. ``today``: what of it need not be changed.
     """
 
     index: int
@@ -26,6 +28,7 @@ class DemandClass:
     vm: Vm | None = None
     stay: Placement | None = None
     gang: str | None = None
+    today: AsItIs = NEW
 
     @property
     def count(self) -> int:
@@ -36,6 +39,10 @@ class DemandClass:
     def home(self) -> str | None:
         """The host an existing VM is on."""
         return self.vm.host if self.vm is not None else None
+
+    def disturbed(self, host: str, seating: Seating) -> Disturbance:
+        """Return what a seat on a host does to an existing VM."""
+        return disturbance(self.vm, self.today, self.home == host, seating)
 
 
 def build_classes(
@@ -80,6 +87,7 @@ def build_classes(
                 vm=existing,
                 stay=today.get(first.id),
                 gang=gang_of.get(first.id),
+                today=as_it_is(problem, first),
             )
         )
     return tuple(classes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from vplacer.constraints.seating import static_cards
 from vplacer.constraints.state import DeviceAssignment, Placement
 from vplacer.errors import InternalError
 from vplacer.inventory.pci import PciAddress
@@ -13,7 +14,6 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.option import AskUse, Option
-from vplacer.solver.reseat import static_cards
 
 
 def decode(

@@ -18,9 +18,9 @@ from vplacer.solver.host_cards import HostCards
 from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_room import HostRoom
 from vplacer.solver.host_state import HostState
-from vplacer.solver.levels import change_cost, cpu_only_cost
+from vplacer.solver.levels import cpu_only_cost
 from vplacer.solver.option import Option
-from vplacer.solver.reseat import reseated, seating_of_option
+from vplacer.solver.reseat import option_cost
 from vplacer.solver.room import Block, blocks_of, unnamed
 from vplacer.solver.rows import Key
 from vplacer.solver.wishes import POINTS, HostWish
@@ -177,10 +177,8 @@ class HostEncoder:
         has_gpu = bool(self.state.topology.gpus)
         for index, listed in self.vars.chosen.items():
             cls = self.classes[index]
-            same = cls.home == self.state.host.moid
             for option, count in listed:
-                other = same and reseated(cls.vm, seating_of_option(option, self.state.cells))
-                cost = change_cost(cls.demand, cls.vm, same, cls.stay is not None, other)
+                cost = option_cost(cls, option, self.state)
                 levels[f"placed:{cls.demand.priority}"].append(cls.demand.weight_milli * count)
                 if option.points:
                     levels["locality"].append(option.points * count)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vplacer.constraints.supply import holds_devices
+from vplacer.constraints.disturbance import Disturbance
 from vplacer.errors import UsageError
-from vplacer.inventory.vm import Vm
 from vplacer.request.demand import Demand
 from vplacer.solver.classes import DemandClass
 
 POWER_CYCLE = 10
-COLD_MOVE = 12
+COLD_MOVE = 2
 LIVE_MOVE = 3
 OFF_MOVE = 1
 RESEAT = 1
-"""Costs of level 3: a running VM power-cycled where it is, power-cycled and moved, moved while it
-runs; a powered-off VM moved; a VM power-cycled where it is that gets other nodes or cards than it has."""
+"""Costs of level "moves": a running VM power-cycled; moved besides, while it is off; moved while it runs; a
+powered-off VM moved; a VM power-cycled where it is that gets other nodes or cards than it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +63,16 @@ def levels_for(
     return tuple(found)
 
 
-def change_cost(
-    demand: Demand, vm: Vm | None, same_host: bool, meets_today: bool, other_seat: bool = False
-) -> int:
-    """Return what placing a demand costs at level 3, unless it stays as it is.
+def change_cost(change: Disturbance, other_seat: bool = False) -> int:
+    """Return what a change costs at level "moves"; one that is both stopped and moved costs both.
 
-    ``other_seat``: the VM would not keep its nodes and cards (`reseat.reseated`); told of its own host only.
+    ``other_seat``: the VM, changed where it is, would not keep its nodes and cards (`seating.reseated`).
     """
-    if vm is None:
-        return 0
-    if not vm.is_on:
-        return 0 if same_host else OFF_MOVE
-    if meets_today and not same_host and not holds_devices(vm) and not demand.has_devices:
-        return LIVE_MOVE
-    if not same_host:
-        return COLD_MOVE
-    return POWER_CYCLE + (RESEAT if other_seat else 0)
+    if change.moves and not change.running:
+        return OFF_MOVE
+    if change.power_cycle:
+        return POWER_CYCLE + (COLD_MOVE if change.moves else RESEAT if other_seat else 0)
+    return LIVE_MOVE if change.moves else 0
 
 
 def cpu_only_cost(

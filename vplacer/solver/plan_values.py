@@ -14,9 +14,9 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import ActiveVm, HostState
-from vplacer.solver.levels import change_cost, cpu_only_cost
+from vplacer.solver.levels import cpu_only_cost
 from vplacer.solver.option import takes_function
-from vplacer.solver.reseat import reseated, seating_of_option
+from vplacer.solver.reseat import option_cost
 from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 
 
@@ -31,11 +31,9 @@ def plan_values(
     for index, number, count in plan.chosen:
         cls = classes[index]
         option = task.options[index][number]
-        same = cls.home == state.host.moid
         values[f"placed:{cls.demand.priority}"] += cls.demand.weight_milli * count
         values["locality"] += option.points * count
-        other = same and reseated(cls.vm, seating_of_option(option, state.cells))
-        values["moves"] -= change_cost(cls.demand, cls.vm, same, cls.stay is not None, other) * count
+        values["moves"] -= option_cost(cls, option, state) * count
         values["room"] -= cpu_only_cost(cls.demand, option.nodes, gpu_nodes, has_gpu) * count
     for index in plan.stays:
         cls = classes[index]

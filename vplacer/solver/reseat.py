@@ -1,26 +1,17 @@
-"""Whether a running VM that is changed where it is gets other nodes, cards or labels than it has today."""
+"""The seat an option gives a VM, to be compared with the one it has today, and what the change costs."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from vplacer.constraints.state import Placement
-from vplacer.inventory.pci import PciAddress
-from vplacer.inventory.vm import DynamicBacking, StaticBacking, Vm
-from vplacer.request.demand import BoundBy, Demand
+from vplacer.constraints.seating import Seating, reseated
+from vplacer.request.demand import BoundBy
 from vplacer.solver.cells import Cell
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_state import HostState
+from vplacer.solver.levels import change_cost
 from vplacer.solver.option import Option, takes_function
-
-
-@dataclass(frozen=True, slots=True)
-class Seating:
-    """Nodes (empty = floating), static whole cards as (how many, of which), and labels, one a card."""
-
-    nodes: tuple[int, ...]
-    static: tuple[tuple[int, frozenset[PciAddress]], ...]
-    labels: tuple[str, ...]
 
 
 def seating_of_option(option: Option, cells: Sequence[Cell]) -> Seating:
@@ -39,44 +30,10 @@ def seating_of_option(option: Option, cells: Sequence[Cell]) -> Seating:
     return Seating(option.nodes, found, tuple(labels))
 
 
-def seating_of_placement(demand: Demand, placement: Placement) -> Seating:
-    """Return what a placement takes."""
-    whole = [
-        item for item in placement.devices if item.ask == "gpu" or demand.nics[item.index].kind != "sriov"
-    ]
-    static = tuple((1, frozenset({item.address})) for item in whole if item.bound_by is BoundBy.STATIC)
-    labels = tuple(item.label or "" for item in whole if item.bound_by is BoundBy.LABEL)
-    return Seating(placement.nodes, static, labels)
-
-
-def static_cards(vm: Vm | None) -> frozenset[PciAddress]:
-    """Return the cards that static DirectPath I/O binds to a VM."""
-    devices = vm.devices if vm is not None else ()
-    return frozenset(
-        device.backing.address for device in devices if isinstance(device.backing, StaticBacking)
-    )
-
-
-def reseated(vm: Vm | None, seating: Seating) -> bool:
-    """Whether a running VM would keep fewer of its cards and labels than it could, or leave its nodes.
-
-    A VM that grows keeps its nodes when it adds others, one that shrinks when it stays on some of them.
-    Cards the platform chooses are nobody's to keep.
-    """
-    if vm is None or not vm.is_on:
-        return False
-    today, after = set(vm.node_affinity), set(seating.nodes)
-    if today and after and not (today <= after or after <= today):
-        return True
-    own = static_cards(vm)
-    taken = sum(count for count, _ in seating.static)
-    kept = sum(min(count, len(own & cards)) for count, cards in seating.static)
-    if kept < min(len(own), taken):
-        return True
-    labels = Counter(
-        device.backing.label
-        for device in vm.devices
-        if isinstance(device.backing, DynamicBacking) and device.backing.label and device.group_key is None
-    )
-    same = (labels & Counter(seating.labels)).total()
-    return same < min(labels.total(), len(seating.labels))
+def option_cost(cls: DemandClass, option: Option, state: HostState) -> int:
+    """Return what an option costs the VM of a class at level "moves"; 0 for VMs to be made."""
+    if cls.vm is None:
+        return 0
+    seating = seating_of_option(option, state.cells)
+    same = cls.home == state.host.moid
+    return change_cost(cls.disturbed(state.host.moid, seating), same and reseated(cls.vm, seating))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.locality import ask_locality, card_relation, fixed_nodes
+from vplacer.constraints.seating import reseated, seating_of_placement
 from vplacer.constraints.state import Placement, Problem, State
 from vplacer.constraints.steering import possible_cards
 from vplacer.inventory.host import Host
@@ -14,7 +16,6 @@ from vplacer.solver.host_state import build_host_state
 from vplacer.solver.levels import Level as ObjectiveLevel
 from vplacer.solver.levels import change_cost, cpu_only_cost
 from vplacer.solver.nearness import compact_points
-from vplacer.solver.reseat import reseated, seating_of_placement
 from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 from vplacer.solver.wishes import measured, wished_host_points
 from vplacer.topology.levels import Level, NumaRelation
@@ -54,15 +55,12 @@ def locality_points(state: State, placement: Placement) -> int:
     return points
 
 
-def measure(
-    state: State, levels: tuple[ObjectiveLevel, ...], today: frozenset[str] | set[str]
-) -> dict[str, int]:
+def measure(state: State, levels: tuple[ObjectiveLevel, ...]) -> dict[str, int]:
     """Return the value of every level, in the sense it is reported (costs positive).
 
     Args:
         state: the answer.
         levels: the levels.
-        today: demands whose existing VM already meets them.
     """
     values: dict[str, int] = {level.id: 0 for level in levels}
     problem = state.problem
@@ -71,10 +69,9 @@ def measure(
         values[f"placed:{demand.priority}"] = values.get(f"placed:{demand.priority}", 0) + demand.weight_milli
         values["locality"] += locality_points(state, placement)
         if not placement.stays:
-            vm = problem.inventory.vm_by_moid.get(demand.vm) if demand.vm is not None else None
-            same = vm is not None and vm.host == placement.host
-            other = same and reseated(vm, seating_of_placement(demand, placement))
-            values["moves"] += change_cost(demand, vm, same, demand.id in today, other)
+            vm = problem.inventory.vm_by_moid.get(demand.vm or "")
+            other = vm is not None and reseated(vm, seating_of_placement(demand, placement))
+            values["moves"] += change_cost(disturbance_of(problem, placement), other)
     values["locality"] += measured(state)
     for host in problem.inventory.hosts:
         if host.moid in problem.topologies:

@@ -68,7 +68,7 @@ def solve(
             obj=faults[0].object,
             why=f"{faults[0].constraint}: {faults[0].evidence}",
         )
-    values = measure(state, instance.levels, set(today))
+    values = measure(state, instance.levels)
     levels = _level_results(instance, values, answer)
     status = _status(problem, levels, unplaced)
     return Solution(
