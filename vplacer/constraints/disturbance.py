@@ -15,7 +15,7 @@ from vplacer.request.demand import Demand
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """``running``: the VM runs today; ``power_cycle``: it is stopped on the way; ``moves``: its host changes."""
+    """``running``: the VM runs now, ``power_cycle``: stopped on the way, ``moves``: its host changes."""
 
     running: bool = False
     power_cycle: bool = False
