@@ -112,7 +112,7 @@ def problem(inventory: Inventory, overlays: tuple[Overlay, ...], request: str) -
         parse_request(request, "request.yaml"),
         inventory,
         topologies,
-        owner_reason=reason_left_alone,
+        owner_reason=lambda vm: reason_left_alone(vm, inventory),
         include_managed=frozenset(),
     )
     return Problem(inventory, topologies, resolved)

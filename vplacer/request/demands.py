@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from vplacer.inventory.host import Host
 from vplacer.inventory.limits_table import FIRST_WITH_DYNAMIC, FIRST_WITH_VNUMA
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
@@ -21,7 +20,7 @@ from vplacer.request.refusal import why_not_bios, why_not_static, why_pinned, wh
 from vplacer.request.select import Target
 from vplacer.request.sizing import GpuFigures, estimated_overhead_mib, needed_hardware_version
 from vplacer.request.today import DeviceReader, TodaysDevices, difference_of, same_gpus, same_nics
-from vplacer.request.where import Where, WhereMaker
+from vplacer.request.where import Reachable, Where, WhereMaker
 from vplacer.topology.host_topology import HostTopology
 
 
@@ -135,22 +134,22 @@ class DemandMaker:
         mode = entry.placing.affinity or self._default_mode(asked, hosts, False)
         return self._demand(target, base, where, asked, mode, hosts)
 
-    def _hosts(self, target: Target, where: Where) -> tuple[Host, ...]:
+    def _hosts(self, target: Target, where: Where) -> Reachable:
         """Return the hosts a VM may be on after the plan: its own, unless it may move."""
         vm = target.vm
         own = self.inventory.host_by_moid.get(vm.host or "") if vm is not None else None
         if own is not None and not target.entry.placing.may_move:
-            return (own,)
-        return tuple(self.places.reachable(where.clusters, where.hosts))
+            return Reachable.of((own,))
+        return self.places.reachable(where.clusters, where.hosts)
 
-    def _default_mode(self, asked: _Asked, hosts: tuple[Host, ...], may_move: bool) -> AffinityMode:
+    def _default_mode(self, asked: _Asked, hosts: Reachable, may_move: bool) -> AffinityMode:
         """Return the mode of a VM that states none: the one its devices imply, else what labels allow.
 
         One that may move and keeps its size may be bound to labels: where that cannot be, it stays as it is.
         """
         if asked.unlabelled and not _exact(asked) and (asked.resized or not may_move):
             return AffinityMode.HINT
-        return self.modes.default(asked.gpus, asked.nics, tuple(host.moid for host in hosts))
+        return self.modes.default(asked.gpus, asked.nics, hosts.moids)
 
     def _not_made_here(
         self, vm: Vm, template: Vm, today: TodaysDevices, asked: _Asked, policy: Policy
@@ -208,7 +207,7 @@ class DemandMaker:
         if entry.gpus is not None:
             gpus = tuple(self.asks.gpu(spec, policy) for spec in entry.gpus)
         if entry.nics is not None:
-            hosts = self.places.reachable(where.clusters, where.hosts)
+            hosts = self.places.reachable(where.clusters, where.hosts).hosts
 
             def find_network(pointer: Pointer, word: str) -> str | None:
                 return self.lookup.find_network(pointer, word, hosts)
@@ -250,7 +249,7 @@ class DemandMaker:
         where: Where,
         asked: _Asked,
         mode: AffinityMode,
-        hosts: tuple[Host, ...],
+        hosts: Reachable,
     ) -> Demand:
         entry, placing, vm = target.entry, target.entry.placing, target.vm
         gpus, nics = asked.gpus, asked.nics
@@ -311,7 +310,7 @@ def _manual_nodes(vm: Vm) -> int | None:
 
 
 def _hardware_version(
-    base: Vm, is_new: bool, placing: Placing, asked: _Asked, mode: AffinityMode, hosts: tuple[Host, ...]
+    base: Vm, is_new: bool, placing: Placing, asked: _Asked, mode: AffinityMode, hosts: Reachable
 ) -> int:
     """Return the version after the plan: never lower than today, raised only for what changes."""
     needed = FIRST_WITH_DYNAMIC if asked.was_static and mode is not AffinityMode.PIN else 0
@@ -321,7 +320,7 @@ def _hardware_version(
     return max(base.hardware_version or 0, needed, placing.hardware_version or 0)
 
 
-def _least_version(base: Vm, is_new: bool, asked: _Asked, mode: AffinityMode, hosts: tuple[Host, ...]) -> int:
+def _least_version(base: Vm, is_new: bool, asked: _Asked, mode: AffinityMode, hosts: Reachable) -> int:
     """Return the version that has the fields to be set; 0 where every one has.
 
     An upgrade cannot be undone, so an existing VM gets it only for device groups, an explicit vNUMA shape, or
@@ -331,20 +330,13 @@ def _least_version(base: Vm, is_new: bool, asked: _Asked, mode: AffinityMode, ho
         return FIRST_WITH_VNUMA
     if not (asked.gpus or asked.nics):
         return 0
-    spans = _may_span(asked.cpus, hosts) and (asked.other_devices or not _may_span(base.cpus, hosts))
+    spans = hosts.may_span(asked.cpus) and (asked.other_devices or not hosts.may_span(base.cpus))
     if is_new or spans:
         return FIRST_WITH_VNUMA
     whole = any(ask.profile is None for ask in asked.gpus) or any(
         ask.kind == "passthrough" for ask in asked.nics
     )
     return FIRST_WITH_DYNAMIC if asked.other_devices and whole and mode is not AffinityMode.PIN else 0
-
-
-def _may_span(cpus: int, hosts: tuple[Host, ...]) -> bool:
-    """Whether so many vCPUs are more than a NUMA node of one of the hosts has cores."""
-    return any(
-        len(host.numa_nodes) > 1 and cpus > max(node.core_count for node in host.numa_nodes) for host in hosts
-    )
 
 
 def _exact(asked: _Asked) -> bool:

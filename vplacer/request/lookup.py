@@ -69,8 +69,9 @@ class Lookup:
 
     def find_template(self, pointer: Pointer, word: str) -> Vm | None:
         """Return a template by name or moid. A VM that is no template is refused as such."""
-        vms = [vm for vm in self.inventory.vms if word in (vm.name, vm.moid) and not vm.template]
-        if vms and not any(word in (named.name, named.moid) for named in self.templates):
+        if not any(word in (named.name, named.moid) for named in self.templates) and any(
+            word in (vm.name, vm.moid) for vm in self.inventory.vms if not vm.template
+        ):
             self.complaints.wrong(
                 pointer, f"'{word}' is a VM, not a template", hint="convert it to a template, or name one"
             )

@@ -29,6 +29,35 @@ class Where:
     excluded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Reachable:
+    """The hosts that some clusters and hosts of a request allow, and what is asked of them often.
+
+    ``clusters``: theirs, each once. ``least_node_cores``: the cores of the largest node, the least of all
+    the hosts with several nodes; None = there is no such host.
+    """
+
+    hosts: tuple[Host, ...]
+    moids: tuple[str, ...]
+    clusters: tuple[str, ...]
+    least_node_cores: int | None
+
+    @staticmethod
+    def of(hosts: tuple[Host, ...]) -> Reachable:
+        """Look at hosts once."""
+        nodes = (host.numa_nodes for host in hosts if len(host.numa_nodes) > 1)
+        return Reachable(
+            hosts,
+            tuple(host.moid for host in hosts),
+            tuple(dict.fromkeys(host.cluster for host in hosts if host.cluster is not None)),
+            min((max(node.core_count for node in several) for several in nodes), default=None),
+        )
+
+    def may_span(self, cpus: int) -> bool:
+        """Whether so many vCPUs are more than a NUMA node of one of the hosts has cores."""
+        return self.least_node_cores is not None and cpus > self.least_node_cores
+
+
 class WhereMaker:
     """Resolves the places of one request's entries."""
 
@@ -36,7 +65,7 @@ class WhereMaker:
         self.inventory = inventory
         self.lookup = lookup
         self.request = request
-        self._reachable: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Host]] = {}
+        self._reachable: dict[tuple[tuple[str, ...], tuple[str, ...]], Reachable] = {}
 
     def where(self, target: Target, held_here: bool) -> Where:
         """Return where a target may go; ``held_here``: it cannot leave the host it is on.
@@ -60,27 +89,30 @@ class WhereMaker:
         reachable = self.reachable(clusters, hosts)
         excluded = False
         if vm is not None and held_here and vm.host is not None:
-            excluded = all(host.moid != vm.host for host in reachable)
+            excluded = vm.host not in reachable.moids
             hosts = (vm.host,)
         datastores, networks = base.datastores, base.networks
         if placing.datastore is not None:
-            found = [self.lookup.find_datastore(at("datastore"), w, reachable) for w in placing.datastore]
+            near = reachable.hosts
+            found = [self.lookup.find_datastore(at("datastore"), w, near) for w in placing.datastore]
             datastores = tuple(moid for moid in found if moid is not None)
         if placing.networks is not None:
-            found = [self.lookup.find_network(at("networks"), w, reachable) for w in placing.networks]
+            found = [self.lookup.find_network(at("networks"), w, reachable.hosts) for w in placing.networks]
             networks = tuple(moid for moid in found if moid is not None)
         pool = self._pool(vm, placing, reachable, at)
         return Where(clusters, hosts, pool, datastores, networks, excluded)
 
-    def reachable(self, clusters: tuple[str, ...], hosts: tuple[str, ...]) -> list[Host]:
+    def reachable(self, clusters: tuple[str, ...], hosts: tuple[str, ...]) -> Reachable:
         """Return the hosts that clusters and hosts allow; empty = any."""
         key = (clusters, hosts)
         if key not in self._reachable:
-            self._reachable[key] = [
-                host
-                for host in self.inventory.hosts
-                if (not clusters or host.cluster in clusters) and (not hosts or host.moid in hosts)
-            ]
+            self._reachable[key] = Reachable.of(
+                tuple(
+                    host
+                    for host in self.inventory.hosts
+                    if (not clusters or host.cluster in clusters) and (not hosts or host.moid in hosts)
+                )
+            )
         return self._reachable[key]
 
     def _pointers(self, pointer: Pointer) -> Callable[[str], Pointer]:
@@ -89,10 +121,10 @@ class WhereMaker:
         return lambda key: (*pointer, key) if key in entry else ("defaults", key)
 
     def _pool(
-        self, vm: Vm | None, placing: Placing, reachable: list[Host], at: Callable[[str], Pointer]
+        self, vm: Vm | None, placing: Placing, reachable: Reachable, at: Callable[[str], Pointer]
     ) -> str | None:
         """Return the pool: the one stated, or an existing VM's own where it surely stays in its cluster."""
-        owners = _clusters_of(reachable)
+        owners = reachable.clusters
         if placing.pool is not None:
             return self.lookup.find_pool(at("pool"), placing.pool, owners)
         pool = self.inventory.pool_by_moid.get(vm.pool) if vm is not None and vm.pool else None
@@ -100,8 +132,3 @@ class WhereMaker:
             return None
         leaves = pool.owner in self.inventory.cluster_by_moid and owners != (pool.owner,)
         return None if leaves else pool.moid
-
-
-def _clusters_of(hosts: list[Host]) -> tuple[str, ...]:
-    """Return the clusters of hosts, each once."""
-    return tuple(dict.fromkeys(host.cluster for host in hosts if host.cluster is not None))

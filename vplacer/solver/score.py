@@ -62,21 +62,24 @@ def measure(state: State, levels: tuple[ObjectiveLevel, ...]) -> dict[str, int]:
         state: the answer.
         levels: the levels.
     """
-    values: dict[str, int] = {level.id: 0 for level in levels}
+    asked = {level.id for level in levels}
+    values: defaultdict[str, int] = defaultdict(int)
     problem = state.problem
     for placement in state.placements:
         demand = problem.demand_by_id[placement.demand]
-        values[f"placed:{demand.priority}"] = values.get(f"placed:{demand.priority}", 0) + demand.weight_milli
-        values["locality"] += locality_points(state, placement)
-        if not placement.stays:
+        values[f"placed:{demand.priority}"] += demand.weight_milli
+        if "locality" in asked:
+            values["locality"] += locality_points(state, placement)
+        if "moves" in asked and not placement.stays:
             vm = problem.inventory.vm_by_moid.get(demand.vm or "")
             other = vm is not None and reseated(vm, seating_of_placement(demand, placement))
             values["moves"] += change_cost(disturbance_of(problem, placement), other)
-    values["locality"] += measured(state)
+    if "locality" in asked:
+        values["locality"] += measured(state)
     for host in problem.inventory.hosts:
         if host.moid in problem.topologies:
-            values["room"] += _room(state, host)
-            values["hosts"] += _hosts(state, host)
+            values["room"] += _room(state, host) if "room" in asked else 0
+            values["hosts"] += _hosts(state, host) if "hosts" in asked else 0
     return {level.id: values[level.id] for level in levels}
 
 

@@ -1,0 +1,111 @@
+"""Builds one fleet, solves it once, and prints what came of it as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.fleet.build import Fleet, fleet
+from benchmarks.fleet.outcome import outcome
+from benchmarks.fleet.variants import Variant
+from vplacer.solver.solve import solve
+from vplacer.solver.verdict import SolveOptions, StoppedBy
+
+
+def main() -> int:
+    options = _options()
+    chosen = Variant(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Variant)})
+    before = time.perf_counter(), time.process_time()
+    made = fleet(chosen)
+    told: dict[str, Any] = {
+        "variant": dataclasses.asdict(chosen),
+        "build": _cost(*before),
+        "build_peak_mib": _peak_mib(),
+        **_facts(made),
+    }
+    if not options.no_solve:
+        limits = SolveOptions(
+            seed=1,
+            work=options.work,
+            time_limit_s=options.time_limit,
+            levels=tuple(options.levels.split(",")),
+        )
+        before = time.perf_counter(), time.process_time()
+        answer = solve(made.problem, limits, _stop(options.time_limit))
+        told |= {"levels_asked": options.levels, "solve": _cost(*before), "peak_mib": _peak_mib()}
+        told |= outcome(made.problem, answer)
+    json.dump(told, sys.stdout, indent=1)
+    print()
+    return 0 if told.get("judge", "passed") == "passed" else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.fleet",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    for field in dataclasses.fields(Variant):
+        name = f"--{field.name.replace('_', '-')}"
+        if isinstance(field.default, bool):
+            parser.add_argument(name, action="store_true", help="hosts of eight NUMA nodes")
+        else:
+            parser.add_argument(name, type=type(field.default), default=field.default, help=_HELP[field.name])
+    parser.add_argument(
+        "--levels", default="placed,locality,moves,room,hosts", help="of the objective, in order"
+    )
+    parser.add_argument("--work", type=float, help="limit of the search; default: the solver's own")
+    parser.add_argument("--time-limit", type=float, help="seconds after which the best found so far is taken")
+    parser.add_argument("--no-solve", action="store_true", help="only build the instance")
+    return parser.parse_args()
+
+
+_HELP = {
+    "seed": "of all that is drawn",
+    "hosts": "in all",
+    "fill": "share of GPUs and cores that running VMs take",
+    "shapes": "of the VMs asked for",
+    "movable": "share of the running VMs that may move",
+    "floating": "share of the running VMs without numa.nodeAffinity",
+    "hint": "share of the shapes asked for that float",
+    "asked": "GPUs asked for, beside those that are free",
+    "gangs": "of four VMs each",
+}
+
+
+def _stop(limit_s: float | None) -> Callable[[], StoppedBy | None]:
+    end = None if limit_s is None else time.monotonic() + limit_s
+    return lambda: StoppedBy.TIME if end is not None and time.monotonic() > end else None
+
+
+def _cost(wall: float, cpu: float) -> dict[str, float]:
+    return {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+
+
+def _peak_mib() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * (1024 if sys.platform == "darwin" else 1))
+
+
+def _facts(made: Fleet) -> dict[str, Any]:
+    new = [demand for demand in made.problem.request.demands if demand.vm is None]
+    return {
+        "hosts": len(made.problem.inventory.hosts),
+        "distinct_host_states": made.states,
+        "gpus": made.gpus,
+        "gpus_free": made.gpus_free,
+        "gpus_asked": made.gpus_asked,
+        "vms_running": len(made.running),
+        "vms_asked": len(new),
+        "vms_that_may_move": len(made.problem.request.demands) - len(new),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
