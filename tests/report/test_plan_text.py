@@ -77,7 +77,7 @@ def test_an_incomplete_inventory_is_said_in_the_first_line() -> None:
     assert "INCOMPLETE: 7 parts could not be read" in lines[0]
     assert lines[1] == "  not read: vm-0 config.hardware.device (permission: System.Read)"
     assert lines[5] == "  not read: web-4 config.hardware.device (permission: System.Read)"
-    assert lines[6] == "  not read: 2 more, all of them in the plan's JSON"
+    assert lines[6] == "  not read: 2 more, all of them in the JSON"
 
 
 def test_overlays_with_source_and_age() -> None:

@@ -34,6 +34,7 @@ TREE: Final = Branch(
     "Plan NUMA-, PCIe- and NVLink-local placement of GPU virtual machines on vSphere 8 and later.",
     {
         "plan": Leaf("plan", "Decide where the requested VMs go, and show what would change."),
+        "capacity": Leaf("capacity", "Tell how many more VMs of each kind fit, and what runs out."),
         "show": Leaf("show", "Show a saved plan."),
         "collect": Leaf("collect", "Read a vCenter into a snapshot file."),
         "topology": Branch(

@@ -105,7 +105,8 @@ def exit_code(plan: Plan, *, detailed: bool) -> int:
     return failure.CHANGES if detailed and plan.steps else failure.OK
 
 
-def _refuse_nan(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def refuse_nan(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """Refuse "nan", which no range does."""
     if value is not None and math.isnan(value):
         raise click.BadParameter("nan is no number of seconds.", ctx, param)
     return value
@@ -176,7 +177,7 @@ command = Command(
             ["--time-limit"],
             metavar="SECONDS",
             type=click.FloatRange(min=0, min_open=True),
-            callback=_refuse_nan,
+            callback=refuse_nan,
             help="Limit of solving in seconds; reading the inventory does not count. It is looked at between "
             "steps, so solving may end a little later. A plan found so far is used. Equal plans are not "
             "promised.",

@@ -193,7 +193,7 @@ def make_plan(
         tool_version=vplacer.__version__,
         fingerprint=inventory_fingerprint(reading.inventory),
         request_document=request.data,
-        overlays=_overlay_refs(reading),
+        overlays=overlay_refs(reading),
         violations_before=[
             violation
             for demand in problem.request.demands
@@ -205,7 +205,7 @@ def make_plan(
     )
 
 
-def _overlay_refs(reading: Reading) -> tuple[OverlayRef, ...]:
+def overlay_refs(reading: Reading) -> tuple[OverlayRef, ...]:
     """Return the overlays a decision can use: what was only measured is for display."""
     from vplacer.inventory.overlay_file import overlay_sha256
     from vplacer.plan.model import OverlayRef

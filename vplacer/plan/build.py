@@ -12,17 +12,14 @@ from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.errors import InternalError
 from vplacer.inventory.host import Host
 from vplacer.inventory.moids import moid_order
-from vplacer.inventory.vcenter import Inventory
 from vplacer.plan.draft import Draft, draft
 from vplacer.plan.model import (
     DriftItem,
     Impact,
-    MissingPart,
     Observed,
     OverlayRef,
     Plan,
     RequestRef,
-    Source,
     Summary,
     Symbol,
     Unplaced,
@@ -42,6 +39,7 @@ from vplacer.plan.off_vms import off_notes
 from vplacer.plan.order import Job, in_order, with_dependencies
 from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
 from vplacer.plan.settings import manual_cores_per_node
+from vplacer.plan.source import source_of
 from vplacer.plan.steps import steps_of
 from vplacer.solver.verdict import Solution, Status
 
@@ -95,7 +93,7 @@ def build_plan(
     return Plan(
         tool_version=tool_version,
         created=created,
-        source=_source(problem, fingerprint, overlays),
+        source=source_of(problem.inventory, fingerprint, overlays),
         request=RequestRef(
             PurePath(problem.request.source).name, problem.request.sha256, _canonical(request_document)
         ),
@@ -223,32 +221,6 @@ def _symbol(item: Draft) -> Symbol:
     if item.is_new:
         return Symbol.CREATE
     return Symbol.MIGRATE if item.relocate is not None else Symbol.CHANGE
-
-
-def _source(problem: Problem, fingerprint: str, overlays: Sequence[OverlayRef]) -> Source:
-    inventory = problem.inventory
-    about = inventory.about
-    return Source(
-        vcenter=about.name,
-        instance_uuid=about.instance_uuid,
-        version=about.version,
-        api_version=about.api_version,
-        taken_at=inventory.taken_at,
-        fingerprint=fingerprint,
-        hosts=len(inventory.hosts),
-        vms=sum(1 for vm in inventory.vms if not vm.template),
-        gaps=_missing_parts(inventory),
-        overlays=tuple(sorted(overlays, key=lambda item: (item.host, item.created, item.sha256))),
-    )
-
-
-def _missing_parts(inventory: Inventory) -> tuple[MissingPart, ...]:
-    named = (inventory.clusters, inventory.hosts, inventory.vms, inventory.pools, inventory.datastores)
-    names = {item.moid: item.name for items in named for item in items} if inventory.gaps else {}
-    return tuple(
-        MissingPart(gap.object, names.get(gap.object), gap.path, gap.kind, gap.reason)
-        for gap in inventory.gaps
-    )
 
 
 def _summary(

@@ -46,7 +46,7 @@ def _alike(reasons: Sequence[DemandReasons]) -> list[list[DemandReasons]]:
 def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLAIN) -> list[str]:
     """Return why VMs of equal reasons have no place, and the ways out, cheapest first."""
     first = alike[0]
-    names = _shorten([plan.name(item.demand) for item in alike])
+    names = shorten([plan.name(item.demand) for item in alike])
     lines = [style.paint(f"Cannot place {names}: {count(first.hosts_considered, 'host')} considered", "red")]
     rejections = sorted(first.rejections, key=lambda item: (-len(item.hosts), item.constraint))
     lines += [f"  {line}" for line in aligned([_rejection(plan, item) for item in rejections])]
@@ -59,18 +59,25 @@ def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLA
 
 def _rejection(plan: Plan, reason: HostReason) -> tuple[str, str, str, str]:
     """One row: how many hosts, the constraint, which hosts, the evidence."""
-    texts = list(dict.fromkeys(text for _, text in reason.hosts))
-    hosts = _shorten([plan.name(moid) for moid, _ in reason.hosts])
-    return str(len(reason.hosts)), constraint_words(reason.constraint), hosts, _evidence(texts)
+    hosts = shorten([plan.name(moid) for moid, _ in reason.hosts])
+    return (
+        str(len(reason.hosts)),
+        constraint_words(reason.constraint),
+        hosts,
+        evidence_text([text for _, text in reason.hosts]),
+    )
 
 
-def _shorten(names: list[str]) -> str:
+def shorten(names: list[str]) -> str:
+    """Return a few names, and how many more there are."""
     if len(names) <= MOST_HOSTS:
         return " ".join(names)
     return f"{' '.join(names[:MOST_HOSTS])} and {len(names) - MOST_HOSTS} more"
 
 
-def _evidence(texts: list[str]) -> str:
+def evidence_text(texts: Sequence[str]) -> str:
+    """Return a few distinct texts."""
+    texts = list(dict.fromkeys(texts))
     if len(texts) <= MOST_EVIDENCE:
         return "; ".join(texts)
     return f"{'; '.join(texts[:MOST_EVIDENCE])}; ..."

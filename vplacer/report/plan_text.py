@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from vplacer.plan.model import DriftItem, MissingPart, Plan, Symbol, VmPlan
+from vplacer.plan.model import DriftItem, Plan, Symbol, VmPlan
 from vplacer.plan.staleness import moved_cards
 from vplacer.report.infeasible_text import infeasible_lines
 from vplacer.report.plan_details import solver_lines, step_lines, vm_details
@@ -19,10 +17,9 @@ from vplacer.report.plan_words import (
     why_text,
 )
 from vplacer.report.solution_text import proof_line
+from vplacer.report.source_text import missing_texts, source_text
 from vplacer.report.style import PLAIN, Style
 from vplacer.solver.verdict import Status
-
-_SHOWN_GAPS = 5
 
 _COLOURS = {
     Symbol.CREATE: "green",
@@ -41,7 +38,7 @@ def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: 
         style: colours.
         seconds: how long the solver took; None = left out, so that equal plans are equal texts.
     """
-    lines = [source_line(plan), *missing_lines(plan)]
+    lines = [source_line(plan), *missing_texts(plan.source)]
     lines += drift_lines(plan)
     lines.append("")
     if plan.verdict.reasons or plan.verdict.status is Status.INFEASIBLE:
@@ -61,58 +58,8 @@ def summary_text(plan: Plan, *, style: Style = PLAIN, seconds: float | None = No
 
 
 def source_line(plan: Plan) -> str:
-    """Say what was read, when, whether all of it, and which overlays were added."""
-    source = plan.source
-    missing = len(source.gaps)
-    gaps = "complete" if not missing else f"INCOMPLETE: {count(missing, 'part')} could not be read"
-    text = (
-        f"{source.vcenter}  {count(source.hosts, 'host')}  {count(source.vms, 'VM')}  "
-        f"read {_minute(source.taken_at)}, {gaps}"
-    )
-    overlays = _overlay_texts(plan)
-    return f"{text}; overlays: {', '.join(overlays)}" if overlays else text
-
-
-def missing_lines(plan: Plan) -> list[str]:
-    """Name what could not be read: the first few, and how many more."""
-    gaps = plan.source.gaps
-    lines = [
-        f"  not read: {' '.join(filter(None, (gap.name or gap.object, gap.path)))} ({_why_missing(gap)})"
-        for gap in gaps[:_SHOWN_GAPS]
-    ]
-    if len(gaps) > _SHOWN_GAPS:
-        lines.append(f"  not read: {len(gaps) - _SHOWN_GAPS} more, all of them in the plan's JSON")
-    return lines
-
-
-def _why_missing(gap: MissingPart) -> str:
-    return f"{gap.kind}: {gap.reason}" if gap.reason else gap.kind
-
-
-def _overlay_texts(plan: Plan) -> list[str]:
-    """Say which hosts have overlays, hosts of one source and age together."""
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for item in plan.source.overlays:
-        grouped.setdefault((item.source, _age(item.created, plan.created)), []).append(item.host)
-    texts = []
-    for (source, age), hosts in sorted(grouped.items()):
-        named = sorted(set(hosts))
-        who = " ".join(named) if len(named) <= 3 else f"{named[0]} ... {named[-1]} ({len(named)} hosts)"
-        texts.append(f"{who} ({source}, {age})")
-    return texts
-
-
-def _minute(iso: str) -> str:
-    """Shorten an ISO 8601 UTC time to minutes; any other text stays."""
-    return f"{iso[:10]} {iso[11:16]}Z" if len(iso) >= 17 and iso.endswith("Z") else iso
-
-
-def _age(then: str, now: str) -> str:
-    try:
-        days = (datetime.fromisoformat(now) - datetime.fromisoformat(then)).days
-    except (ValueError, TypeError):
-        return f"of {then}"
-    return "of today" if days <= 0 else f"{count(days, 'day')} old"
+    """Say what a plan was made from."""
+    return source_text(plan.source, plan.created)
 
 
 def drift_lines(plan: Plan) -> list[str]:

@@ -1,0 +1,123 @@
+"""`vplacer capacity`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vplacer.cli import failure
+from vplacer.cli.common import Command, Common, common_of, examples
+from vplacer.cli.examples_type import FileOrExample
+from vplacer.cli.interrupt import graceful_interrupt
+from vplacer.cli.moment import MOMENT
+from vplacer.cli.output import emit
+from vplacer.cli.plan import refuse_nan
+from vplacer.cli.run import world_for
+from vplacer.cli.source_options import source_of, source_params
+
+if TYPE_CHECKING:
+    from vplacer.jobs.capacity import CapacityResult
+    from vplacer.plan.capacity_report import CapacityReport
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, **values: Any) -> int:
+    from vplacer.jobs.capacity import CapacityOptions, run_capacity
+
+    common = common_of(ctx)
+    options = CapacityOptions(
+        source=source_of(ctx, common, values),
+        request=values["request"],
+        now=values["now"],
+        include_managed=values["include_managed"],
+        seed=values["seed"],
+        time_limit_s=values["time_limit"],
+    )
+    world = world_for(
+        common,
+        now=options.now,
+        stoppable=lambda: graceful_interrupt(common),
+        machine=values["format"] != "text",
+    )
+    result = run_capacity(options, world)
+    emit(common, _text(result, common, values))
+    return exit_code(result.report)
+
+
+def _text(result: CapacityResult, common: Common, values: dict[str, Any]) -> str:
+    if values["format"] == "json":
+        from vplacer.report.capacity_json import capacity_json
+
+        return capacity_json(result.report, by_host=values["by_host"])
+    from vplacer.report.capacity_text import capacity_text
+    from vplacer.report.style import Style
+
+    return capacity_text(
+        result.report,
+        by_host=values["by_host"],
+        style=Style(common.color(common.stdout)),
+        seconds=result.solve_seconds,
+    )
+
+
+def exit_code(report: CapacityReport) -> int:
+    """Return 5 where a number is not exact, 130 if the user ended the search, else 0."""
+    from vplacer.solver.verdict import StoppedBy
+
+    found = report.capacity
+    if found is not None and found.stopped_by is StoppedBy.INTERRUPT:
+        return failure.INTERRUPTED
+    if found is not None and not found.proved:
+        return failure.UNDECIDED
+    return failure.OK
+
+
+command = Command(
+    "capacity",
+    callback=_run,
+    help="Tell how many more VMs of each kind of a request fit now: each kind alone, beside all that runs, "
+    "moving nothing; and what stops one more on which hosts. The numbers are exact, or it is told between "
+    "which two they are. Exit code 5: some number is not exact.",
+    params=[
+        click.Option(
+            ["-r", "--request"],
+            metavar="FILE",
+            type=FileOrExample("requests"),
+            required=True,
+            help="The request that says the kinds: a YAML file, or the name of an example.",
+        ),
+        click.Option(["--by-host"], is_flag=True, help="Name every host with its number."),
+        click.Option(
+            ["--format"],
+            type=click.Choice(["text", "json"]),
+            default="text",
+            help="text for people; json is stable (docs/capacity.md).",
+        ),
+        click.Option(
+            ["--include-managed"],
+            metavar="VM",
+            multiple=True,
+            help="Count this VM of the request although somebody else owns it (its name; more than once).",
+        ),
+        click.Option(
+            ["--time-limit"],
+            metavar="SECONDS",
+            type=click.FloatRange(min=0, min_open=True),
+            callback=refuse_nan,
+            help="Limit of the search in seconds; what was not looked at by then widens the numbers.",
+        ),
+        click.Option(["--seed"], type=click.IntRange(min=0), default=1, help="Seed of the search."),
+        click.Option(
+            ["--now"],
+            metavar="TIME",
+            type=MOMENT,
+            help="Date the report at this time (ISO 8601) instead of the clock's, for equal bytes.",
+        ),
+        *source_params(),
+    ],
+    epilog=examples(
+        "vplacer capacity --lab a30pairs -r a30pairs",
+        "vplacer capacity --from site.json.gz -r request.yaml --format json",
+    ),
+)

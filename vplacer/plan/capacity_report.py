@@ -1,0 +1,34 @@
+"""All that a report of room says: the inventory, the request, and the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from vplacer.plan.model import Source
+from vplacer.solver.capacity.model import Capacity
+
+
+@dataclass(frozen=True)
+class CapacityReport:
+    """A report of room.
+
+    ``request_file`` None = none was given. ``names``: display names of the hosts that ids stand for.
+    """
+
+    tool_version: str
+    created: str
+    source: Source
+    request_file: str | None
+    request_sha256: str | None
+    capacity: Capacity | None
+    names: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def _name_by_id(self) -> dict[str, str]:
+        return dict(self.names)
+
+    def name(self, moid: str) -> str:
+        """Return the display name of an object, or its id where there is none."""
+        return self._name_by_id.get(moid, moid)
