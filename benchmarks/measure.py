@@ -57,8 +57,25 @@ class Report:
         """Add a goal in seconds by the clock, held against the median. Missing one fails nothing."""
         wall = statistics.median(cost.wall_s for cost in costs)
         cpu = statistics.median(cost.cpu_s for cost in costs)
+        self.limit(what, limit_s, wall, "s", f"{number(cpu)} s of processor time")
+
+    def limit(self, what: str, limit: float, figure: float | None, unit: str, beside: str = "") -> None:
+        """Add a goal: a figure of at most ``limit``; None = there is no figure, and the goal is missed.
+
+        ``beside``: what else is worth knowing of it.
+        """
+        met = figure is not None and figure <= limit
+        told = "none" if figure is None else f"{number(figure)} {unit}"
         self.goals.append(
-            {"what": what, "limit_s": limit_s, "wall_s": wall, "cpu_s": cpu, "met": wall <= limit_s}
+            {"what": what, "goal": f"<= {limit:g} {unit}", "figure": told, "beside": beside, "met": met}
+        )
+
+    def least(self, what: str, limit: float, figure: float | None, unit: str, beside: str = "") -> None:
+        """Add a goal: a figure of at least ``limit``; else as `limit`."""
+        met = figure is not None and figure >= limit
+        told = "none" if figure is None else f"{number(figure)} {unit}"
+        self.goals.append(
+            {"what": what, "goal": f">= {limit:g} {unit}", "figure": told, "beside": beside, "met": met}
         )
 
     def check(self, what: str, passed: bool, evidence: str = "") -> None:
@@ -85,6 +102,13 @@ def waited_share() -> float | None:
         ran, waited, _ = map(int, Path("/proc/thread-self/schedstat").read_text().split())
         return waited / (ran + waited)
     return None
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits, or as a whole number from a hundred on."""
+    if abs(value) >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) < 1 else f"{value:.{2 if abs(value) < 9.995 else 1}f}"
 
 
 def timed(work: Callable[[], T]) -> tuple[T, Cost]:

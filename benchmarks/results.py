@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.measure import number
+
 Result = Mapping[str, Any]
 
 
@@ -44,17 +46,11 @@ def page(head: Sequence[tuple[str, str]], results: Sequence[Result]) -> str:
 
 def _goals(results: Sequence[Result]) -> list[str]:
     rows = [
-        [
-            goal["what"],
-            f"{goal['limit_s']:g} s",
-            f"{number(goal['wall_s'])} s",
-            f"{number(goal['cpu_s'])} s",
-            "kept" if goal["met"] else "MISSED",
-        ]
+        [goal["what"], goal["goal"], goal["figure"], goal["beside"], "kept" if goal["met"] else "MISSED"]
         for result in results
         for goal in result["goals"]
     ]
-    return table(["what", "goal", "median wall", "median cpu", ""], rows) if rows else ["None.", ""]
+    return table(["what", "goal", "figure", "beside", ""], rows) if rows else ["None.", ""]
 
 
 def _checks(results: Sequence[Result]) -> list[str]:
@@ -87,10 +83,3 @@ def cell(value: Any) -> str:
             return f"{number(value['median'])} ({number(value['min'])} - {number(value['max'])})"
         return " / ".join("?" if value[key] is None else str(value[key]) for key in ("value", "bound", "gap"))
     return number(value) if isinstance(value, float) else str(value)
-
-
-def number(value: float) -> str:
-    """Return a number with three significant digits, or as a whole number from a hundred on."""
-    if abs(value) >= 99.95:
-        return f"{value:.0f}"
-    return f"{value:.3g}" if abs(value) < 1 else f"{value:.{2 if abs(value) < 9.995 else 1}f}"

@@ -33,7 +33,7 @@ LONG_TESTS = ROOT / "build" / "long-tests.xml"
 FUZZ_TESTS = ROOT / "build" / "fuzz.xml"
 FUZZ_SETTINGS = ROOT / "build" / "fuzz-settings.txt"
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
-BENCHMARKS = ("startup", "plan", "collect", "judge", "scale", "determinism")
+BENCHMARKS = ("startup", "plan", "cluster", "collect", "judge", "scale", "determinism")
 PACKAGES = ("ortools", "pyvmomi", "networkx")
 BUSY = 0.25
 """Load a core before the first benchmark above which the machine counts as loaded by others."""
