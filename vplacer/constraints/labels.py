@@ -23,7 +23,7 @@ def portable_node(problem: Problem, cluster_moid: str, label: str) -> int | None
 
 def portable_labels(problem: Problem, scope: str) -> dict[str, int]:
     """Return the portable labels of a cluster (see `scope_of`) and the node number each stands for."""
-    return dict(problem.derive_fact(_portable, scope))
+    return problem.derive_fact(_portable, scope)
 
 
 def why_not_portable(problem: Problem, cluster_moid: str, label: str) -> str | None:

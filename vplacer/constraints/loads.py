@@ -22,6 +22,7 @@ from vplacer.constraints.supply import (
     host_supply,
     total,
 )
+from vplacer.request.demand import RequestOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +37,23 @@ class Load:
 
 
 def supply_of(problem: Problem, host: str) -> HostSupply:
-    """Return `host_supply` of a host, computed once a problem."""
-    return problem.derive(_supply, host)
+    """Return `host_supply` of a host, computed once for all requests with the same options."""
+    return problem.derive_fact(_supply, host, problem.request.options)
 
 
-def _supply(problem: Problem, host: str) -> HostSupply:
-    return host_supply(problem.inventory.host_by_moid[host], problem.request.options)
+def _supply(problem: Problem, host: str, options: RequestOptions) -> HostSupply:
+    return host_supply(problem.inventory.host_by_moid[host], options)
 
 
 def vm_consumer(problem: Problem, vm: str) -> Consumer | None:
-    """Return what a VM takes today on the host it is on, computed once a problem."""
-    return problem.derive(_vm_consumer, vm)
+    """Return what a VM takes today on the host it is on, computed once for requests with the same options."""
+    return problem.derive_fact(_vm_consumer, vm, problem.request.options)
 
 
-def _vm_consumer(problem: Problem, moid: str) -> Consumer | None:
+def _vm_consumer(problem: Problem, moid: str, options: RequestOptions) -> Consumer | None:
     vm = problem.inventory.vm_by_moid[moid]
     host = problem.inventory.host_by_moid.get(vm.host or "")
-    return consumer_of_vm(vm, host, problem.request.options) if host is not None else None
+    return consumer_of_vm(vm, host, options) if host is not None else None
 
 
 def load_today(problem: Problem, host: str) -> Load:

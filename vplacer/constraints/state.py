@@ -18,6 +18,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Of = TypeVar("Of")
 
+_MISSING: Any = object()
+
 
 def _once(
     kept: dict[Hashable, Any],
@@ -26,10 +28,10 @@ def _once(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    key = (make, args, tuple(sorted(kwargs.items())))
-    if key not in kept:
-        kept[key] = make(of, *args, **kwargs)
-    found: T = kept[key]
+    key = (make, args, tuple(sorted(kwargs.items()))) if kwargs else (make, args)
+    found: T = kept.get(key, _MISSING)
+    if found is _MISSING:
+        found = kept[key] = make(of, *args, **kwargs)
     return found
 
 

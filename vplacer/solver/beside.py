@@ -10,18 +10,19 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from vplacer.constraints.labels import portable_labels, scope_of
-from vplacer.constraints.registry import checks, filters
+from vplacer.constraints.registry import checks
 from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import Demand, Gang, ResolvedRequest
 from vplacer.solver.alike import Memo
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.eligible import eligibility_of
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
-from vplacer.solver.instance import Instance, Rejection, no_options
+from vplacer.solver.instance import Instance, Rejection
+from vplacer.solver.lister import no_options
+from vplacer.solver.listing import listing_of
 from vplacer.solver.option import Option
-from vplacer.solver.options import list_options
 from vplacer.solver.residual import Shortage, residual_state, seat
 from vplacer.solver.witness import witness
 
@@ -159,23 +160,7 @@ class Beside:
         """Return the first filter that rejects a host; hosts that no filter tells apart share the answer."""
         if moid in self.opened:
             return None
-        key = (self.memo.ruled(self.problem, demand), self.memo.host(self.problem, moid, demand))
-        if key not in self.memo.filtered:
-            self.memo.filtered[key] = self._filtered(demand, moid)
-        return self.memo.filtered[key]
-
-    def _filtered(self, demand: Demand, moid: str) -> Rejection | None:
-        inventory = self.problem.inventory
-        host = inventory.host_by_moid[moid]
-        for item in filters():
-            evidence = item.rejects(self.problem, demand, host)
-            if evidence is not None:
-                return Rejection(item.id, evidence)
-        cluster = inventory.cluster_by_moid.get(host.cluster or "")
-        admission = cluster.admission if cluster is not None and cluster.ha_enabled else None
-        if admission is not None and moid in admission.dedicated:
-            return Rejection("ha-admission", "the host is dedicated to HA failover")
-        return None
+        return eligibility_of(self.problem).rejection(self.problem, demand, moid)
 
     def seated(self, demand: Demand, state: HostState) -> Option | Rejection:
         """Return an option of a demand that fits a host, or why none does; hosts that are alike share it."""
@@ -185,8 +170,7 @@ class Beside:
         return self.memo.seated[key]
 
     def _seated(self, demand: Demand, state: HostState) -> Option | Rejection:
-        labels = portable_labels(self.problem, scope_of(state.host))
-        listed = list_options(demand, state, labels)
+        listed = listing_of(self.problem).options(self.problem, demand, state)
         if not listed.options:
             return no_options(self.problem, state.host, listed)
         found = seat(demand, listed.options, state, self.instance)

@@ -8,7 +8,9 @@ any assignment of the counted cards is as good as any other.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from vplacer.constraints.holdings import AssignableDevice
 from vplacer.inventory.pci import PciAddress
@@ -35,37 +37,59 @@ class Cell:
         return self.card.sriov_free_vfs * self.size
 
 
+@lru_cache(maxsize=8192)
 def build_cells(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> tuple[Cell, ...]:
-    """Group cards into cells, ordered by their lowest address. vGPU cards are cells of their own."""
-    group_of = _nvlink_group(cards, topology)
-    owner_of = {a: number for number, group in enumerate(topology.ownership_groups) for a in group}
-    found: dict[object, list[AssignableDevice]] = defaultdict(list)
+    """Group cards into cells, ordered by their lowest address. vGPU cards are cells of their own.
+
+    Hosts that are left with the same cards share the tuple.
+    """
+    found: dict[Hashable, list[AssignableDevice]] = defaultdict(list)
     for card in cards:
-        place = topology.device(card.address)
-        key = (
-            card.kind,
-            card.model,
-            card.ids,
-            card.label,
-            card.node,
-            card.passthrough,
-            card.vgpu,
-            card.mode,
-            card.framebuffer_mib,
-            card.sriov_free_vfs,
-            card.link_mbps,
-            card.rdma,
-            None if place is None else (place.switches, _root(place, topology)),
-            group_of.get(card.address, card.address),
-            owner_of.get(card.address),
-            card.address if card.vgpu else None,
-        )
-        found[key].append(card)
+        found[_kind_of_card(card, topology)].append(card)
     ordered = sorted(found.values(), key=lambda group: min(card.address for card in group))
     cells = []
     for index, group in enumerate(ordered):
         cells.append(Cell(index, group[0], tuple(sorted(card.address for card in group))))
     return tuple(cells)
+
+
+@lru_cache(maxsize=8192)
+def structure_of(cells: tuple[Cell, ...], topology: HostTopology) -> Hashable:
+    """Return what is the same for cells of the same kinds and sizes, whichever of equal cards they have.
+
+    Cards whose NUMA node is not known are named where they are in the way, so they are told apart.
+    """
+    found = []
+    for cell in cells:
+        placed = topology.device(cell.addresses[0])
+        lost = placed is None or not placed.cpu_nodes
+        found.append((_kind_of_card(cell.card, topology), cell.addresses if lost else cell.size))
+    return tuple(found)
+
+
+@lru_cache(maxsize=65_536)
+def _kind_of_card(card: AssignableDevice, topology: HostTopology) -> Hashable:
+    """All in which cards of one cell agree."""
+    place = topology.device(card.address)
+    owners = [n for n, group in enumerate(topology.ownership_groups) if card.address in group]
+    return (
+        card.kind,
+        card.model,
+        card.ids,
+        card.label,
+        card.node,
+        card.passthrough,
+        card.vgpu,
+        card.mode,
+        card.framebuffer_mib,
+        card.sriov_free_vfs,
+        card.link_mbps,
+        card.rdma,
+        None if place is None else (place.switches, _root(place, topology)),
+        _nvlink_group(card, topology),
+        tuple(owners[-1:]),
+        card.address if card.vgpu else None,
+    )
 
 
 def _root(place: DeviceTopology, topology: HostTopology) -> object:
@@ -82,32 +106,23 @@ def _root(place: DeviceTopology, topology: HostTopology) -> object:
     return place.root.bus_key if roots.count(place.root) == 1 else place.root
 
 
-def _nvlink_group(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> dict[PciAddress, object]:
-    """Name the NVLink group of each GPU that is in exactly one, or in none for sure.
+def _nvlink_group(card: AssignableDevice, topology: HostTopology) -> Hashable:
+    """Name the NVLink group of a GPU that is in exactly one, or in none for sure.
 
     A GPU in several overlapping groups, or with a link nobody has told of, stands for itself.
     """
-    groups: dict[PciAddress, list[int]] = defaultdict(list)
-    for number, group in enumerate(topology.nvlink_groups):
-        for address in group:
-            groups[address].append(number)
-    named: dict[PciAddress, object] = {}
-    for card in cards:
-        if card.kind != "gpu":
-            named[card.address] = "nic"
-            continue
-        others = [other.address for other in topology.gpus if other.address != card.address]
-        if any(topology.relation(card.address, other).nvlink_open for other in others):
-            # Unknown links are equally unknown for all such cards of the host.
-            if not groups[card.address]:
-                named[card.address] = "unknown"
-            continue
-        member = groups[card.address]
-        if not member:
-            named[card.address] = "none"
-        elif len(member) == 1 and _uniform(topology.nvlink_groups[member[0]], topology):
-            named[card.address] = member[0]
-    return named
+    if card.kind != "gpu":
+        return "nic"
+    member = [n for n, group in enumerate(topology.nvlink_groups) if card.address in group]
+    others = [other.address for other in topology.gpus if other.address != card.address]
+    if any(topology.relation(card.address, other).nvlink_open for other in others):
+        # Unknown links are equally unknown for all such cards of the host.
+        return card.address if member else "unknown"
+    if not member:
+        return "none"
+    if len(member) == 1 and _uniform(topology.nvlink_groups[member[0]], topology):
+        return member[0]
+    return card.address
 
 
 def _uniform(group: tuple[PciAddress, ...], topology: HostTopology) -> bool:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from vplacer.constraints.nvlink_use import nvlink_use
 from vplacer.inventory.pci import PciAddress
-from vplacer.request.demand import BoundBy, Demand, Policy
+from vplacer.request.demand import BoundBy, Policy
 from vplacer.solver.host_state import HostState
 from vplacer.solver.nearness import (
     CellPool,
@@ -19,7 +19,7 @@ from vplacer.solver.nearness import (
     numa_points,
     numa_satisfied,
 )
-from vplacer.solver.option import AskUse, Way
+from vplacer.solver.option import Asked, AskUse, Way
 from vplacer.topology.levels import Level
 
 _Pooled = tuple[AskUse, CellPool]
@@ -66,7 +66,7 @@ NOTHING_NARROWED: Mapping[int, CellPool] = MappingProxyType({})
 
 
 def judge_choice(
-    demand: Demand,
+    asked: Asked,
     state: HostState,
     nodes: tuple[int, ...],
     choice: Sequence[Way],
@@ -75,7 +75,7 @@ def judge_choice(
     """Return what a choice breaks, or None, and its locality points.
 
     Args:
-        demand: the demand.
+        asked: what is asked for.
         state: the host.
         nodes: pNUMA nodes its vCPUs and memory are bound to; empty = they float.
         choice: a way to serve each ask.
@@ -87,9 +87,9 @@ def judge_choice(
     step = 0
     for use, pool in uses:
         for broken, gained in (
-            _judge_interconnect(demand, use, pool, state, step),
-            _judge_numa(demand, use, pool, nodes, state, step + 1),
-            _judge_near_gpu(demand, use, pool, uses, state, step + 2),
+            _judge_interconnect(asked, use, pool, state, step),
+            _judge_numa(asked, use, pool, nodes, state, step + 1),
+            _judge_near_gpu(asked, use, pool, uses, state, step + 2),
         ):
             if broken is not None:
                 return broken, 0
@@ -99,25 +99,25 @@ def judge_choice(
 
 
 def judge_alone(
-    demand: Demand, state: HostState, nodes: tuple[int, ...], way: Way, position: int
+    asked: Asked, state: HostState, nodes: tuple[int, ...], way: Way, position: int
 ) -> Break | None:
     """Return the wish that a way breaks even if its cards are sure, whatever serves the other asks.
 
-    ``position``: of the ask among those of the demand.
+    ``position``: of the ask among all that is asked for.
     """
     if not way.use.cells:
         return None
     pool, step = chosen_pool(way.use), 3 * position
-    broken, _ = _judge_interconnect(demand, way.use, pool, state, step)
+    broken, _ = _judge_interconnect(asked, way.use, pool, state, step)
     if broken is None:
-        broken, _ = _judge_numa(demand, way.use, pool, nodes, state, step + 1)
+        broken, _ = _judge_numa(asked, way.use, pool, nodes, state, step + 1)
     return broken
 
 
-def _judge_interconnect(demand: Demand, use: AskUse, pool: CellPool, state: HostState, step: int) -> _Judged:
+def _judge_interconnect(asked: Asked, use: AskUse, pool: CellPool, state: HostState, step: int) -> _Judged:
     if use.ask != "gpu":
         return None, 0
-    ask = demand.gpus[use.index]
+    ask = asked.gpus[use.index]
     joined = ask_interconnect(ask, use, pool, state)
     if not ask.interconnect_required or joined:
         wished = not ask.interconnect_required and ask.interconnect is not Level.ANY and ask.count > 1
@@ -145,16 +145,16 @@ def _unknown_pair(use: AskUse, level: Level, state: HostState) -> bool:
 
 
 def _judge_numa(
-    demand: Demand, use: AskUse, pool: CellPool, nodes: tuple[int, ...], state: HostState, step: int
+    asked: Asked, use: AskUse, pool: CellPool, nodes: tuple[int, ...], state: HostState, step: int
 ) -> _Judged:
-    ask = demand.gpus[use.index] if use.ask == "gpu" else demand.nics[use.index]
+    ask = asked.gpus[use.index] if use.ask == "gpu" else asked.nics[use.index]
     if ask.policy is Policy.PREFERRED:
         return None, numa_points(use, pool, nodes, state)
     if ask.policy is Policy.NONE or numa_satisfied(ask.policy, pool, nodes, state):
         return None, 0
     near = _NEAR_CPU[ask.policy]
     if not nodes and sum(node.core_count > 0 for node in state.host.numa_nodes) != 1:
-        floats = f"affinity {demand.mode.value} lets its vCPUs and memory float between NUMA nodes"
+        floats = f"affinity {asked.mode.value} lets its vCPUs and memory float between NUMA nodes"
         return Break(step, "not-steerable", f"{floats}, so that no card is near them for sure"), 0
     if use.cells and not numa_satisfied(ask.policy, chosen_pool(use), nodes, state):
         lost = [a.short for i, _ in use.cells for a in state.cells[i].addresses if not _has_node(a, state)]
@@ -163,7 +163,7 @@ def _judge_numa(
                 f"which NUMA node {lost[0]} is nearest to is unknown: vCenter does not tell, an overlay can"
             )
             return Break(step, "locality", told, unknown=True), 0
-        return Break(step, "locality", f"no {_what(demand, use)} {near}"), 0
+        return Break(step, "locality", f"no {_what(asked, use)} {near}"), 0
     told = f"{_chooser(use, state)}, and not every one it may be is {near}"
     return Break(step, "not-steerable", told), 0
 
@@ -173,12 +173,12 @@ def _has_node(address: PciAddress, state: HostState) -> bool:
     return device is not None and bool(device.cpu_nodes)
 
 
-def _what(demand: Demand, use: AskUse) -> str:
+def _what(asked: Asked, use: AskUse) -> str:
     """Name the free cards that an ask is about."""
     if use.ask == "nic":
-        count = demand.nics[use.index].count
+        count = asked.nics[use.index].count
         return "free NIC" if count == 1 else f"{count} free NICs"
-    ask = demand.gpus[use.index]
+    ask = asked.gpus[use.index]
     if ask.count == 1:
         return "free GPU"
     joined = ""
@@ -188,11 +188,11 @@ def _what(demand: Demand, use: AskUse) -> str:
 
 
 def _judge_near_gpu(
-    demand: Demand, use: AskUse, pool: CellPool, uses: list[_Pooled], state: HostState, step: int
+    asked: Asked, use: AskUse, pool: CellPool, uses: list[_Pooled], state: HostState, step: int
 ) -> _Judged:
-    if use.ask != "nic" or not demand.nics[use.index].near_gpu:
+    if use.ask != "nic" or not asked.nics[use.index].near_gpu:
         return None, 0
-    ask = demand.nics[use.index]
+    ask = asked.nics[use.index]
     gpus = [other for other in uses if other[0].ask == "gpu"]
     near = ask.at is Level.ANY or nics_near(ask.at, use, pool, gpus, state)
     if not ask.at_required or near:
@@ -205,7 +205,7 @@ def _judge_near_gpu(
         told = f"{_chooser(loose, state)}, and not for every choice is the NIC {words}"
         return Break(step, "not-steerable", told), 0
     evenly = ", GPUs shared out evenly" if ask.count > 1 else ""
-    return Break(step, "nic-near-gpu", f"no {_what(demand, use)} {words}{evenly}"), 0
+    return Break(step, "nic-near-gpu", f"no {_what(asked, use)} {words}{evenly}"), 0
 
 
 def chosen_pool(use: AskUse) -> CellPool:

@@ -39,8 +39,9 @@ class HostLimit:
 class HostTask:
     """All that is needed to encode one host.
 
-    ``options``: class index to its options there. ``together``: rule name to its classes.
-    ``stay_points``: locality points of an active VM that stays. ``wishes``: preferred rules.
+    ``options``: class index to its options there, equal lists one object on all hosts of an instance.
+    ``together``: rule name to its classes. ``stay_points``: locality points of an active VM that stays.
+    ``wishes``: preferred rules.
     """
 
     state: HostState

@@ -162,6 +162,17 @@ def build_host_state(
     )
 
 
+def untouched_state(problem: Problem, host: str) -> HostState:
+    """Return the state of a host on which the plan may change no VM, computed once a problem."""
+    return problem.derive(_untouched, host)
+
+
+def _untouched(problem: Problem, moid: str) -> HostState:
+    here = problem.inventory.vms_by_host.get(moid, ())
+    standing = tuple(vm for vm in here if not vm.template)
+    return build_host_state(problem, problem.inventory.host_by_moid[moid], standing, ())
+
+
 def _overfull(
     supply: HostSupply, consumers: list[Consumer], actives: tuple[ActiveVm, ...], node_ids: tuple[int, ...]
 ) -> bool:

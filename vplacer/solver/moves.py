@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from vplacer.constraints import costs
 from vplacer.constraints.ownership import reason_left_alone
@@ -14,6 +14,7 @@ from vplacer.request.demand import AffinityMode, Demand, Policy
 from vplacer.request.today import DeviceReader
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.eligible import eligibility_of
 from vplacer.solver.instance import Rejection
 from vplacer.solver.trial import Way, judged, place_gang, place_one_by_one
 
@@ -78,7 +79,7 @@ def _candidates(
 ) -> Iterable[tuple[Host, Vm, Demand]]:
     """Yield VMs to think away, the smallest of each host first; of hosts that are alike one is looked at."""
     problem = beside.problem
-    seen: set[tuple[int, int, tuple[tuple[int, int], ...]]] = set()
+    seen: set[Hashable] = set()
     trials = 0
     for moid in hosts:
         if not beside.open_to(cls, cls.demand, moid):
@@ -90,7 +91,7 @@ def _candidates(
         ]
         movers.sort(key=lambda item: (len(item[0].devices), item[0].cpus, item[0].memory_mib, item[0].moid))
         state = beside.state(moid, cls.vm.moid if cls.vm is not None else None)
-        alike = beside.memo.state(state), beside.memo.host(problem, moid, cls.demand)
+        alike = beside.memo.state(state), eligibility_of(problem).place(problem, cls.demand, moid)
         key = (*alike, tuple((vm.cpus, vm.memory_mib) for vm, _ in movers))
         if key in seen and not _in_rules(beside, moid):
             continue

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from vplacer.request.demand import BoundBy, Demand
+from vplacer.request.demand import BoundBy
 from vplacer.solver.choice import chosen_pool, judge_choice, pool_of
 from vplacer.solver.host_state import HostState
 from vplacer.solver.nearness import CellPool
-from vplacer.solver.option import Option, Takers, Way
+from vplacer.solver.option import Asked, Option, Takers, Way
 from vplacer.topology.levels import Level
 
 
 def narrowed_options(
-    demand: Demand,
+    asked: Asked,
     state: HostState,
     nodes: tuple[int, ...],
     choice: Sequence[Way],
@@ -28,7 +28,7 @@ def narrowed_options(
     """List the options of a choice that promise more than it does by itself, each for what it needs.
 
     Args:
-        demand: the demand.
+        asked: what is asked for.
         state: the host.
         nodes: nodes of its CPU and memory.
         choice: a way to serve each ask.
@@ -56,7 +56,7 @@ def narrowed_options(
                 (len(gone), tuple(sorted(gone)), any(p.sure for p in narrowed.values()), narrowed)
             )
     for _, gone_cells, alone, narrowed in sorted(candidates, key=lambda item: item[:3]):
-        broken, gained = judge_choice(demand, state, nodes, choice, narrowed)
+        broken, gained = judge_choice(asked, state, nodes, choice, narrowed)
         option = Option(nodes, uses, gained, gone_cells, alone)
         if broken is None and not any(_as_good(other, option) for other in reached):
             found.append(option)

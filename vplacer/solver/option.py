@@ -5,8 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vplacer.inventory.pci import PciAddress
-from vplacer.request.demand import BoundBy
+from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Those wishes of a demand that decide which cards may serve it; its sizes decide only on its nodes."""
+
+    gpus: tuple[GpuAsk, ...]
+    nics: tuple[NicAsk, ...]
+    mode: AffinityMode
+
+    @property
+    def shares(self) -> bool:
+        """Whether cards are asked for that others may share: what VMs hold of them matters."""
+        return any(ask.profile is not None or ask.group is not None for ask in self.gpus)
+
+    @property
+    def groups(self) -> bool:
+        """Whether device groups are asked for: then it matters which of equal cards are free."""
+        return any(ask.group is not None for ask in self.gpus)
+
+    @property
+    def narrowable(self) -> bool:
+        """Whether it may matter who else takes cards: somebody other than the request chooses them."""
+        return self.mode is not AffinityMode.PIN or self.groups
+
+
+def asked_of(demand: Demand) -> Asked:
+    """Return the wishes of a demand for cards."""
+    return Asked(demand.gpus, demand.nics, demand.mode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, product
+from typing import TypeAlias
 
 from vplacer.constraints.supply import demand_parts, threads_per_core
 from vplacer.request.demand import AffinityMode, Demand
 from vplacer.solver.choice import Break, judge_alone, judge_choice
 from vplacer.solver.host_state import HostState
 from vplacer.solver.narrowed import narrowed_options
-from vplacer.solver.option import NOBODY, Option, OptionList, Takers, Way
+from vplacer.solver.option import NOBODY, Asked, Option, OptionList, Takers, Way, asked_of
 from vplacer.solver.ways import gpu_ways, nic_ways, shortage_text
+
+NodeSets: TypeAlias = tuple[tuple[int, ...], ...]
+"""Choices of nodes; an empty one = they float."""
 
 MAX_OPTIONS = 4_000
 """Options kept per demand and host. Beyond it the list is cut and optimality is no longer claimed."""
@@ -33,21 +37,28 @@ def list_options(
         takers: who may take cards out of vSphere's choice beside the demand; without any, no option
             is listed that counts on it.
     """
-    nodes_list = _node_sets(demand, state)
-    if isinstance(nodes_list, OptionList):
-        return nodes_list
+    nodes = node_sets(demand, state)
+    if isinstance(nodes, OptionList):
+        return nodes
+    return options_of_cards(asked_of(demand), state, nodes, label_nodes, takers)
+
+
+def options_of_cards(
+    asked: Asked, state: HostState, nodes: NodeSets, label_nodes: dict[str, int], takers: Takers
+) -> OptionList:
+    """List the options of what is asked for with some choices of nodes; for the rest see `list_options`."""
     ways: list[list[Way]] = []
-    for index, ask in enumerate(demand.gpus):
-        found = gpu_ways(demand, ask, index, state, label_nodes)
+    for index, ask in enumerate(asked.gpus):
+        found = gpu_ways(asked, ask, index, state, label_nodes)
         if isinstance(found, OptionList):
             return found
         ways.append(found)
-    for index, nic in enumerate(demand.nics):
-        found = nic_ways(demand, nic, index, state, label_nodes)
+    for index, nic in enumerate(asked.nics):
+        found = nic_ways(asked, nic, index, state, label_nodes)
         if isinstance(found, OptionList):
             return found
         ways.append(found)
-    return _combine(demand, state, nodes_list, ways, takers)
+    return _combine(asked, state, nodes, ways, takers)
 
 
 def fixes_nodes(demand: Demand) -> bool:
@@ -66,13 +77,17 @@ def _has_labelled_ask(demand: Demand) -> bool:
     )
 
 
-def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | OptionList:
+def node_sets(demand: Demand, state: HostState) -> NodeSets | OptionList:
+    """Return the nodes a demand's CPU and memory may be bound to, or why there are none.
+
+    Of the demand it looks at vCPUs, vNUMA nodes, threads (preferHT), mode and whether a label may be used.
+    """
     parts = demand_parts(demand, state.host)
     if demand.cpus % parts:
         evidence = f"{demand.cpus} vCPUs do not divide evenly over {parts} vNUMA nodes"
         return OptionList((), constraint="vnuma", evidence=evidence)
     if not fixes_nodes(demand):
-        return [()]
+        return ((),)
     if not state.node_ids:
         return OptionList((), constraint="numa-unknown", evidence="the host does not describe its NUMA nodes")
     if parts > len(state.node_ids):
@@ -93,13 +108,13 @@ def _node_sets(demand: Demand, state: HostState) -> list[tuple[int, ...]] | Opti
         most = max(node.core_count for node in state.host.numa_nodes) * threads
         evidence = f"{demand.cpus // parts} vCPUs a vNUMA node, a pNUMA node has {most} {what} at most"
         return OptionList((), constraint="vnuma", evidence=evidence)
-    return [tuple(nodes) for nodes in combinations(with_cores, parts)]
+    return tuple(combinations(with_cores, parts))
 
 
 def _combine(
-    demand: Demand,
+    asked: Asked,
     state: HostState,
-    node_sets: list[tuple[int, ...]],
+    node_sets: NodeSets,
     ways: list[list[Way]],
     takers: Takers,
 ) -> OptionList:
@@ -110,18 +125,18 @@ def _combine(
     kept: list[Option] = []
     nearest: Break | None = None
     for nodes in node_sets:
-        open_ways, broken = _open_ways(demand, state, nodes, ways)
+        open_ways, broken = _open_ways(asked, state, nodes, ways)
         nearest = _nearer(nearest, broken)
         for choice in product(*open_ways):
             short = _taken_twice(choice, state)
             if short is not None:
                 nearest = _nearer(nearest, short)
                 continue
-            broken, points = judge_choice(demand, state, nodes, choice)
+            broken, points = judge_choice(asked, state, nodes, choice)
             if broken is None:
                 kept.append(Option(nodes, tuple(way.use for way in choice), points))
             nearest = _nearer(nearest, broken)
-            kept += narrowed_options(demand, state, nodes, choice, takers, None if broken else points)
+            kept += narrowed_options(asked, state, nodes, choice, takers, None if broken else points)
             if len(kept) >= MAX_OPTIONS:
                 return OptionList(tuple(kept[:MAX_OPTIONS]), complete=False)
     if kept:
@@ -132,7 +147,7 @@ def _combine(
 
 
 def _open_ways(
-    demand: Demand, state: HostState, nodes: tuple[int, ...], ways: list[list[Way]]
+    asked: Asked, state: HostState, nodes: tuple[int, ...], ways: list[list[Way]]
 ) -> tuple[list[list[Way]], Break | None]:
     """Leave out ways that break a wish whatever the other asks do; no way at all for one = no choice."""
     found: list[list[Way]] = []
@@ -140,7 +155,7 @@ def _open_ways(
         nearest: Break | None = None
         passing = []
         for way in mine:
-            broken = judge_alone(demand, state, nodes, way, position)
+            broken = judge_alone(asked, state, nodes, way, position)
             nearest = _nearer(nearest, broken)
             if broken is None:
                 passing.append(way)

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from vplacer.constraints.matching import group_type, serves
-from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
+from vplacer.request.demand import AffinityMode, BoundBy, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
-from vplacer.solver.option import AskUse, OptionList, Way
+from vplacer.solver.option import Asked, AskUse, OptionList, Way
 from vplacer.solver.vgpu_patterns import vgpu_room, why_no_vgpu
 from vplacer.topology.vgpu_room import profile_shape
 
 
 def gpu_ways(
-    demand: Demand, ask: GpuAsk, index: int, state: HostState, label_nodes: dict[str, int]
+    asked: Asked, ask: GpuAsk, index: int, state: HostState, label_nodes: dict[str, int]
 ) -> list[Way] | OptionList:
     """List the ways to serve a GPU ask on a host, or say why there is none."""
     if ask.group is not None:
@@ -40,11 +40,11 @@ def gpu_ways(
         and (ask.model is None or cell.card.model == ask.model)
         and (ask.label is None or cell.card.label == ask.label)
     ]
-    return _card_ways(demand, "gpu", index, ask.count, ask.label, matching, state, label_nodes)
+    return _card_ways(asked, "gpu", index, ask.count, ask.label, matching, state, label_nodes)
 
 
 def nic_ways(
-    demand: Demand, ask: NicAsk, index: int, state: HostState, label_nodes: dict[str, int]
+    asked: Asked, ask: NicAsk, index: int, state: HostState, label_nodes: dict[str, int]
 ) -> list[Way] | OptionList:
     """List the ways to serve a NIC ask on a host, or say why there is none."""
 
@@ -61,7 +61,7 @@ def nic_ways(
     matching = [cell for cell in state.cells if suits(cell)]
     if ask.kind == "sriov":
         functions = [cell for cell in matching if cell.card.sriov_free_vfs > 0]
-        bound_by = BoundBy.PLATFORM if demand.mode is AffinityMode.HINT else BoundBy.STATIC
+        bound_by = BoundBy.PLATFORM if asked.mode is AffinityMode.HINT else BoundBy.STATIC
         ways = [
             Way(AskUse("nic", index, "vf", bound_by, cells=cells), tuple(c.index for c in functions))
             for cells in _spread(ask.count, functions, {c.index: c.virtual_functions for c in functions})
@@ -70,11 +70,11 @@ def nic_ways(
             (), constraint="nic-count", evidence=shortage_text(ask.count, 0, "free virtual function")
         )
     cards = [cell for cell in matching if cell.card.passthrough]
-    return _card_ways(demand, "nic", index, ask.count, ask.label, cards, state, label_nodes)
+    return _card_ways(asked, "nic", index, ask.count, ask.label, cards, state, label_nodes)
 
 
 def _card_ways(
-    demand: Demand,
+    asked: Asked,
     kind: str,
     index: int,
     count: int,
@@ -85,10 +85,10 @@ def _card_ways(
 ) -> list[Way] | OptionList:
     """Ways to take whole cards, by who binds them."""
     unsure = {cell for cells, _ in state.scarce for cell in cells}
-    if demand.mode is AffinityMode.PIN:
+    if asked.mode is AffinityMode.PIN:
         bound_by = BoundBy.STATIC
         cells = [cell for cell in matching if cell.index not in unsure]
-    elif demand.mode is AffinityMode.LABEL:
+    elif asked.mode is AffinityMode.LABEL:
         bound_by = BoundBy.LABEL
         cells = [cell for cell in matching if cell.card.label is not None and cell.card.label in label_nodes]
         if matching and not cells:

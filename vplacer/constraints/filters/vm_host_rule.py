@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vplacer.constraints.costs import SOFTER_RULE
 from vplacer.constraints.registry import Filter, Relaxation
 from vplacer.constraints.state import Problem
@@ -11,18 +13,24 @@ from vplacer.request.demand import Demand, OnHosts
 
 def broken_rule(problem: Problem, vm: str, host: str) -> OnHosts | None:
     """Return the first required rule that keeps a VM off a host, or None."""
-    for rule in problem.derive(_rules_by_vm).get(vm, ()):
-        if (host in rule.hosts) == rule.apart:
+    for rule, hosts in rules_of_vm(problem, vm):
+        if (host in hosts) == rule.apart:
             return rule
     return None
 
 
-def _rules_by_vm(problem: Problem) -> dict[str, list[OnHosts]]:
-    found: dict[str, list[OnHosts]] = {}
+def rules_of_vm(problem: Problem, vm: str) -> Sequence[tuple[OnHosts, frozenset[str]]]:
+    """Return the required rules between a VM and hosts, each with its hosts."""
+    return problem.derive(_rules_by_vm).get(vm, ())
+
+
+def _rules_by_vm(problem: Problem) -> dict[str, list[tuple[OnHosts, frozenset[str]]]]:
+    found: dict[str, list[tuple[OnHosts, frozenset[str]]]] = {}
     for rule in problem.request.rules.on_hosts:
         if rule.required:
+            hosts = frozenset(rule.hosts)
             for vm in rule.vms:
-                found.setdefault(vm, []).append(rule)
+                found.setdefault(vm, []).append((rule, hosts))
     return found
 
 
