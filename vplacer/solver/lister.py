@@ -11,7 +11,7 @@ from vplacer.constraints.supply import Amount
 from vplacer.inventory.host import Host
 from vplacer.request.demand import AffinityMode
 from vplacer.solver.classes import DemandClass
-from vplacer.solver.eligible import Eligibility, Rejection, eligibility_of
+from vplacer.solver.eligible import Rejection, eligibility_of
 from vplacer.solver.host_state import HostState
 from vplacer.solver.listing import listing_of
 from vplacer.solver.option import Option, OptionList, Takers
@@ -63,7 +63,7 @@ class Lister:
     def rejection(self, cls: DemandClass, moid: str) -> Rejection | None:
         """Return why a class has no option on a host, None where it has."""
         state = self._states[moid]
-        found = rejected(self.problem, cls, state.host, self.eligibility)
+        found = rejected(self.problem, cls, state.host)
         if found is not None:
             return found
         listed = self._listed(cls, state)
@@ -77,7 +77,7 @@ class Lister:
         found: Options = {}
         complete = True
         for cls in classes:
-            if rejected(self.problem, cls, state.host, self.eligibility) is not None:
+            if rejected(self.problem, cls, state.host) is not None:
                 continue
             listed = self._listed(cls, state)
             complete = complete and listed.complete
@@ -154,7 +154,7 @@ def no_options(problem: Problem, host: Host, listed: OptionList) -> Rejection:
     return Rejection(listed.constraint or "devices", "; ".join(filter(None, told)) or evidence)
 
 
-def rejected(problem: Problem, cls: DemandClass, host: Host, eligibility: Eligibility) -> Rejection | None:
+def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:
     """Return what keeps a class off a host whatever else is placed: the VM itself, a filter, a rule."""
     demand = cls.demand
     if cls.vm is not None and not demand.may_move and cls.home is not None:
@@ -162,7 +162,9 @@ def rejected(problem: Problem, cls: DemandClass, host: Host, eligibility: Eligib
             return Rejection("may-not-move", "the VM has what was asked for and stays as it is")
         if host.moid != cls.home:
             return Rejection("may-not-move", f"the VM stays on its host ({_name(problem, cls.home)})")
-    return eligibility.rejection(problem, demand, host.moid) or _tied_elsewhere(problem, cls, host)
+    return eligibility_of(problem).rejection(problem, demand, host.moid) or _tied_elsewhere(
+        problem, cls, host
+    )
 
 
 def _tied_elsewhere(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:

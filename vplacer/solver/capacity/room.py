@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from vplacer.constraints.labels import portable_labels, scope_of
 from vplacer.constraints.state import Problem
 from vplacer.inventory.host import Host
 from vplacer.request.demand import AffinityMode
@@ -20,10 +19,11 @@ from vplacer.solver.capacity.model import AskedKind, Capacity, HostRoom, KindRoo
 from vplacer.solver.capacity.stops import Stops
 from vplacer.solver.capacity.sums import Shared, evidence_of, split, sums_of
 from vplacer.solver.classes import DemandClass
-from vplacer.solver.host_state import HostState, build_host_state
-from vplacer.solver.instance import Rejection, no_options, rejected
+from vplacer.solver.eligible import Rejection
+from vplacer.solver.host_state import HostState, untouched_state
+from vplacer.solver.lister import no_options, rejected
+from vplacer.solver.listing import listing_of
 from vplacer.solver.option import Option, Takers
-from vplacer.solver.options import list_options
 from vplacer.solver.verdict import HostReason, StoppedBy
 
 Stop = Callable[[], StoppedBy | None]
@@ -47,13 +47,7 @@ class Site:
         self.hosts = tuple(
             host for host in self.problem.inventory.hosts if host.moid in self.problem.topologies
         )
-        self.states = {host.moid: self._state(host) for host in self.hosts}
-
-    def _state(self, host: Host) -> HostState:
-        standing = tuple(
-            vm for vm in self.problem.inventory.vms_by_host.get(host.moid, ()) if not vm.template
-        )
-        return build_host_state(self.problem, host, standing, ())
+        self.states = {host.moid: untouched_state(self.problem, host.moid) for host in self.hosts}
 
 
 def capacity(problem: Problem, *, seed: int = 1, stop: Stop = lambda: None) -> Capacity:
@@ -92,7 +86,6 @@ class _Kind:
         self.cls = DemandClass(0, (self.demand.id,), self.demand)
         mode = self.demand.mode if self.demand.has_devices else None
         self.takers = Takers(static=mode is AffinityMode.PIN, label=mode is AffinityMode.LABEL)
-        self.filtered: dict[object, Rejection | None] = {}
         self.filled: dict[object, _Filled] = {}
 
     def room(self) -> KindRoom:
@@ -111,7 +104,7 @@ class _Kind:
 
     def _on(self, host: Host) -> _Filled:
         """Look at one host; hosts that are alike share what was found."""
-        rejection = self._filter(host)
+        rejection = rejected(self.problem, self.cls, host)
         if rejection is not None:
             return _Filled(Fill(0, 0), (), rejection)
         state, limit = self.site.states[host.moid], self._limit(host.moid)
@@ -119,12 +112,6 @@ class _Kind:
         if key not in self.filled:
             self.filled[key] = self._fill(state, limit)
         return self.filled[key]
-
-    def _filter(self, host: Host) -> Rejection | None:
-        key = self.site.memo.host(self.problem, host.moid, self.demand)
-        if key not in self.filtered:
-            self.filtered[key] = rejected(self.problem, self.cls, host)
-        return self.filtered[key]
 
     def _limit(self, moid: str) -> tuple[int, str] | None:
         """How many more the rules that keep VMs apart allow on a host, and which rule; None = any number."""
@@ -142,9 +129,7 @@ class _Kind:
             most = min(most, limit[0])
         if self.stop() is not None:
             return _Filled(Fill(0, most), (), NOT_LOOKED)
-        listed = list_options(
-            self.demand, state, portable_labels(self.problem, scope_of(state.host)), self.takers
-        )
+        listed = listing_of(self.problem).options(self.problem, self.demand, state, self.takers)
         if not listed.options:
             return _Filled(Fill(0, 0), (), no_options(self.problem, state.host, listed))
         at_most = None if limit is None else limit[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vplacer.constraints.labels import portable_labels, scope_of
 from vplacer.constraints.state import Placement, Problem
 from vplacer.solver.alike import Memo
 from vplacer.solver.capacity.host_fill import Fill
@@ -13,9 +12,10 @@ from vplacer.solver.decode import decode
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import HostState
-from vplacer.solver.instance import Instance, Rejection, no_options
+from vplacer.solver.instance import Instance, Rejection
+from vplacer.solver.lister import no_options
+from vplacer.solver.listing import listing_of
 from vplacer.solver.option import Option
-from vplacer.solver.options import list_options
 from vplacer.solver.residual import Shortage, residual_state, seat
 from vplacer.solver.rows import RowSet
 
@@ -65,8 +65,7 @@ class Stops:
         return self._known[number]
 
     def _look(self, state: HostState) -> Rejection:
-        labels = portable_labels(self.problem, scope_of(state.host))
-        listed = list_options(self.cls.demand, state, labels)
+        listed = listing_of(self.problem).options(self.problem, self.cls.demand, state)
         if not listed.options:
             return no_options(self.problem, state.host, listed)
         found = seat(self.cls.demand, listed.options, state, self._instance)
