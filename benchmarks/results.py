@@ -8,25 +8,33 @@ from typing import Any
 from benchmarks.measure import number
 
 Result = Mapping[str, Any]
+Item = Mapping[str, Any]
+"""How a benchmark was made (``made``) and what it printed (``result``)."""
 
 
-def page(head: Sequence[tuple[str, str]], results: Sequence[Result]) -> str:
-    """Return the page: facts about the run, goals, checks, then every benchmark's tables.
+def page(
+    items: Mapping[str, Item], tests: Sequence[tuple[str, str]] = (), causes: Mapping[str, str] | None = None
+) -> str:
+    """Return the page: facts about the runs, goals, checks, then every benchmark's tables.
 
     Args:
-        head: name and value of what the figures depend on.
-        results: what each benchmark printed.
+        items: by name of the benchmark.
+        tests: name and outcome of tests that are told of beside.
+        causes: why a goal is missed, by its name or the start of it.
     """
+    results = [item["result"] for item in items.values()]
     lines = [
         "# Benchmarks",
         "",
         "Written by `benchmarks/run.py`; do not edit. Seconds are given as median (least - greatest). "
-        "wall: by the clock; cpu: processor time, which other programs on the machine disturb less.",
+        "wall: by the clock; cpu: processor time, which other programs on the machine disturb less. "
+        "A part is renewed with `python benchmarks/run.py NAME --write`.",
         "",
-        *table(["run", ""], [[name, value] for name, value in head]),
+        *_runs(items),
+        *(table(["tests", ""], [list(row) for row in tests]) if tests else []),
         "## Goals",
         "",
-        *_goals(results),
+        *_goals(results, causes or {}),
         "## Checks",
         "",
         *_checks(results),
@@ -44,13 +52,36 @@ def page(head: Sequence[tuple[str, str]], results: Sequence[Result]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _goals(results: Sequence[Result]) -> list[str]:
+def _runs(items: Mapping[str, Item]) -> list[str]:
+    names = list(dict.fromkeys(name for item in items.values() for name in item["made"]))
+    rows = [[name, *(item["made"].get(key, "") for key in names)] for name, item in items.items()]
+    return table(["benchmark", *names], rows)
+
+
+def _goals(results: Sequence[Result], causes: Mapping[str, str]) -> list[str]:
     rows = [
-        [goal["what"], goal["goal"], goal["figure"], goal["beside"], "kept" if goal["met"] else "MISSED"]
+        [
+            goal["what"],
+            goal["goal"],
+            goal["figure"],
+            goal["beside"],
+            "kept" if goal["met"] else "MISSED",
+            "" if goal["met"] else _cause(goal["what"], causes),
+        ]
         for result in results
         for goal in result["goals"]
     ]
-    return table(["what", "goal", "figure", "beside", ""], rows) if rows else ["None.", ""]
+    if not rows:
+        return ["None.", ""]
+    kept = sum(row[4] == "kept" for row in rows)
+    head = ["what", "goal", "figure", "beside", "", "cause"]
+    return [f"{kept} of {len(rows)} are kept.", "", *table(head, rows)]
+
+
+def _cause(goal: str, causes: Mapping[str, str]) -> str:
+    """Return the cause stated for a goal, else for the longest start of its name."""
+    fitting = [name for name in causes if goal.startswith(name)]
+    return causes[max(fitting, key=len)] if fitting else "not stated"
 
 
 def _checks(results: Sequence[Result]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.fleet.build import Fleet, fleet
 from benchmarks.fleet.outcome import outcome
 from benchmarks.fleet.variants import Variant
+from benchmarks.measure import waited_share
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import SolveOptions, StoppedBy
 
@@ -40,6 +41,7 @@ def main() -> int:
         answer = solve(made.problem, limits, _stop(options.time_limit))
         told |= {"levels_asked": options.levels, "solve": _cost(*before), "peak_mib": _peak_mib()}
         told |= outcome(made.problem, answer)
+    told["waited_share"] = waited_share()
     json.dump(told, sys.stdout, indent=1)
     print()
     return 0 if told.get("judge", "passed") == "passed" else 1

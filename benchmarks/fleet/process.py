@@ -1,0 +1,140 @@
+"""Solves a variant in a process of its own, with a limit on its time; a failure is an answer too."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.measure import ROOT, environment
+
+SOLVE_LIMIT_S: Final = 240.0
+"""Seconds after which the solver is asked to stop with the best it has."""
+
+GRACE_S: Final = 120.0
+"""Seconds more until the process is ended: building the fleet, finishing, judging."""
+
+
+def solved(
+    options: Mapping[str, Any], levels: str, limit_s: float = SOLVE_LIMIT_S, grace_s: float = GRACE_S
+) -> dict[str, Any]:
+    """Return what `python -m benchmarks.fleet` prints for a variant, or ``{"error": why}``."""
+    command = [sys.executable, "-m", "benchmarks.fleet", *arguments(options), "--levels", levels]
+    command += ["--time-limit", f"{limit_s:g}"]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment(PYTHONPATH=str(ROOT)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=limit_s + grace_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return {"error": f"ended after {limit_s + grace_s:g} s without an answer"}
+    try:
+        answer: dict[str, Any] = json.loads(output)
+    except ValueError:
+        lines = errors.strip().splitlines()
+        told = lines[-1] if lines else "nothing told"
+        return {"error": f"ended with {process.returncode}: {told}"}
+    return answer
+
+
+def arguments(options: Mapping[str, Any]) -> list[str]:
+    """Return a variant's options as `python -m benchmarks.fleet` takes them."""
+    found: list[str] = []
+    for name, value in options.items():
+        found.append(f"--{name.replace('_', '-')}")
+        if value is not True:
+            found.append(str(value))
+    return found
+
+
+def command_line(options: Mapping[str, Any], levels: str) -> str:
+    """Return the command that shows a variant's figures again."""
+    return " ".join(["python -m benchmarks.fleet", *arguments(options), "--levels", levels])
+
+
+def cost_row(name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a variant took and gave; of a failure what there is to say."""
+    if "error" in answer:
+        return {"variant": name, "verdict": f"FAILED: {answer['error']}"}
+    stopped = f", stopped by {answer['stopped_by']}" if answer["stopped_by"] else ""
+    return {
+        "variant": name,
+        "verdict": f"{answer['status']}{stopped}",
+        "judge": answer["judge"],
+        "worst gap": percent(worst_gap(answer)),
+        "solve wall s": answer["solve"]["wall_s"],
+        "solve cpu s": answer["solve"]["cpu_s"],
+        "waited": _share(answer["waited_share"]),
+        "peak MiB": answer["peak_mib"],
+        "VMs placed": answer["placed_vms"],
+        "GPUs placed": answer["placed_gpus"],
+        "VMs moved": answer["moved_vms"],
+    }
+
+
+def level_row(name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return value, bound and gap of every level."""
+    levels = answer.get("levels", ())
+    found = {level["id"]: {key: level[key] for key in ("value", "bound", "gap")} for level in levels}
+    return {"variant": name, **found}
+
+
+def size_row(name: str, answer: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """Return how large an instance is, and the command that solves it again."""
+    if "error" in answer:
+        return {"variant": name, "command": f"`{command}`"}
+    return {
+        "variant": name,
+        "hosts": answer["hosts"],
+        "host states": answer["distinct_host_states"],
+        "GPUs": answer["gpus"],
+        "GPUs free": answer["gpus_free"],
+        "GPUs asked": answer["gpus_asked"],
+        "VMs asked": answer["vms_asked"],
+        "VMs there": answer["vms_running"],
+        "may move": answer["vms_that_may_move"],
+        "built, wall s": answer["build"]["wall_s"],
+        "then MiB": answer["build_peak_mib"],
+        "command": f"`{command}`",
+    }
+
+
+NOTES: Final = {
+    "cost": "solve: solve() alone, the judge's word included. peak: of the process, the fleet included. "
+    "worst gap: the greatest of levels 1 and 2, in percent of the bound, running VMs not counted. "
+    "waited: for a free core, of the time it could have run.",
+    "levels": "value / bound / gap",
+    "size": "host states: hosts that differ in what is left of them. then MiB: peak before solving.",
+}
+
+
+def worst_gap(answer: Mapping[str, Any]) -> float | None:
+    """Return the greatest gap of the levels 1 and 2 in percent; None = a level has no bound."""
+    gaps = [
+        level["gap_percent"]
+        for level in answer.get("levels", ())
+        if level["id"].startswith("placed:") or level["id"] == "locality"
+    ]
+    return None if not gaps or None in gaps else max(gaps)
+
+
+def _share(waited: float | None) -> str:
+    return "?" if waited is None else f"{waited:.0%}"
+
+
+def percent(gap: float | None) -> str:
+    """Return a gap as a cell."""
+    return "no bound" if gap is None else f"{gap:.3f} %"
