@@ -8,7 +8,7 @@ from vplacer.constraints.holdings import devices_of_host
 from vplacer.constraints.judge import check, placements_today
 from vplacer.constraints.labels import portable_labels, scope_of
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem, State
-from vplacer.constraints.supply import demand_parts
+from vplacer.constraints.supply import demand_parts, nodes_kept
 from vplacer.request.demand import AffinityMode, BoundBy, Demand
 from vplacer.solver.levels import Level
 from vplacer.solver.score import measure
@@ -23,9 +23,9 @@ _ONLY_WHOLE = frozenset({"placed", "gang", "together", "not-steerable", "interco
 def best(problem: Problem, levels: tuple[Level, ...]) -> tuple[dict[str, int], int]:
     """Return the values of the lexicographically best valid answer, and how many answers were valid."""
     today = placements_today(problem)
-    choices = [_choices(problem, demand, today) for demand in problem.request.demands]
+    every = [choices(problem, demand, today) for demand in problem.request.demands]
     found: list[tuple[tuple[int, ...], dict[str, int]]] = []
-    for answer in product(*choices):
+    for answer in product(*every):
         placements = tuple(placement for placement in answer if placement is not None)
         state = State(problem, placements)
         if any(violation.constraint != "placed" for violation in check(state)):
@@ -37,7 +37,7 @@ def best(problem: Problem, levels: tuple[Level, ...]) -> tuple[dict[str, int], i
     return max(found, key=lambda item: item[0])[1], len(found)
 
 
-def _choices(problem: Problem, demand: Demand, today: dict[str, Placement]) -> list[Placement | None]:
+def choices(problem: Problem, demand: Demand, today: dict[str, Placement]) -> list[Placement | None]:
     """Every placement that is not wrong by itself; None = unplaced."""
     options: list[Placement | None] = [today[demand.id]] if demand.id in today else [None]
     if demand.id in today and any(demand.id in gang.vms for gang in problem.request.rules.gangs):
@@ -50,9 +50,11 @@ def _choices(problem: Problem, demand: Demand, today: dict[str, Placement]) -> l
             if vm.host != host.moid:
                 continue
         parts = demand_parts(demand, host)
-        node_sets = [()] if not _binds(demand) else list(combinations([n.id for n in host.numa_nodes], parts))
+        node_sets = list(combinations([n.id for n in host.numa_nodes], parts))
+        if not _binds(demand):
+            node_sets = [nodes_kept(demand, host)]
         for nodes in node_sets:
-            for devices in _device_choices(problem, demand, host.moid):
+            for devices in _devicechoices(problem, demand, host.moid):
                 placement = Placement(demand.id, host.moid, tuple(nodes), devices)
                 faults = {v.constraint for v in check(State(problem, (placement,)))}
                 if not faults & _ALONE if problem.demanded_vms else faults <= _ONLY_WHOLE:
@@ -67,7 +69,7 @@ def _binds(demand: Demand) -> bool:
     return demand.mode is AffinityMode.PIN or labelled
 
 
-def _device_choices(problem: Problem, demand: Demand, host: str) -> list[tuple[DeviceAssignment, ...]]:
+def _devicechoices(problem: Problem, demand: Demand, host: str) -> list[tuple[DeviceAssignment, ...]]:
     devices = devices_of_host(problem, host)
     labels = portable_labels(problem, scope_of(problem.inventory.host_by_moid[host]))
     asks = [("gpu", index, ask.count) for index, ask in enumerate(demand.gpus)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -11,8 +9,9 @@ from tests.solver.tiny import problems
 from vplacer.constraints.judge import check
 from vplacer.constraints.state import Problem, State
 from vplacer.solver.capacity.room import capacity, with_more
-from vplacer.solver.solve import solve
-from vplacer.solver.verdict import SolveOptions
+from vplacer.solver.decode import decode
+from vplacer.solver.exact import solve_exact
+from vplacer.solver.instance import build_instance
 
 
 def _same_as_the_solver(problem: Problem) -> None:
@@ -24,11 +23,13 @@ def _same_as_the_solver(problem: Problem) -> None:
         assert sum(len(stop.hosts) for stop in room.stops) == found.hosts_considered
         ids = tuple(f"new:copy {number:03}" for number in range(room.value + 1))
         copies = with_more(problem, room.kind, ids)
-        partial = replace(copies.request, options=replace(copies.request.options, partial=True))
-        solution = solve(copies.with_request(partial), SolveOptions(work=50, levels=("placed",)))
-        assert len(solution.placements) == room.value
-        assert solution.levels[0].proved
-        assert not [v for v in check(State(copies, solution.placements)) if v.constraint != "placed"]
+        instance = build_instance(copies, {}, ("placed",))
+        answer = solve_exact(instance, seed=1, work=50, should_stop=lambda: False)
+        assert answer is not None
+        assert not answer.stopped
+        placements = decode(instance.classes, zip(instance.tasks, answer.plans, strict=True))
+        assert len(placements) == room.value
+        assert not [v for v in check(State(copies, placements)) if v.constraint != "placed"]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)

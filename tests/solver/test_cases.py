@@ -28,11 +28,9 @@ CASES = REPO / "tests" / "cases" / "solver"
 _KEYS = {"title", "source", "site", "claims", "request", "options", "expect", "xfail"}
 
 
-def _joined(base: Any, more: Any) -> Any:
+def joined(base: Any, more: Any) -> Any:
     if isinstance(base, dict) and isinstance(more, dict):
-        return base | {
-            key: _joined(base[key], value) if key in base else value for key, value in more.items()
-        }
+        return base | {key: joined(base[key], value) if key in base else value for key, value in more.items()}
     if isinstance(base, list) and isinstance(more, list):
         return base + more
     return more
@@ -47,8 +45,8 @@ def _each_case(known_wrong: bool = True) -> Iterator[Any]:
             assert not unknown, f"{path.name}: {case['title']}: {sorted(unknown)}"
             whole = {
                 **case,
-                "site": _joined(document.get("site", {}), case.get("site", {})),
-                "request": _joined(document.get("request", {}), case.get("request", {})),
+                "site": joined(document.get("site", {}), case.get("site", {})),
+                "request": joined(document.get("request", {}), case.get("request", {})),
             }
             marks = []
             if known_wrong and "xfail" in case:

@@ -9,12 +9,14 @@ import click
 from vplacer.cli import failure
 from vplacer.cli.common import Command, Common, common_of, examples
 from vplacer.cli.examples_type import FileOrExample
+from vplacer.cli.host_names import complete_host
 from vplacer.cli.interrupt import graceful_interrupt
 from vplacer.cli.moment import MOMENT
 from vplacer.cli.output import emit
 from vplacer.cli.plan import refuse_nan
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
+from vplacer.errors import UsageError
 
 if TYPE_CHECKING:
     from vplacer.jobs.capacity import CapacityResult
@@ -26,11 +28,14 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     from vplacer.jobs.capacity import CapacityOptions, run_capacity
 
     common = common_of(ctx)
+    _refuse(values)
     options = CapacityOptions(
         source=source_of(ctx, common, values),
         request=values["request"],
         now=values["now"],
         include_managed=values["include_managed"],
+        after_loss=values["after_loss"],
+        lose=values["lose"],
         seed=values["seed"],
         time_limit_s=values["time_limit"],
     )
@@ -43,6 +48,19 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     result = run_capacity(options, world)
     emit(common, _text(result, common, values))
     return exit_code(result.report)
+
+
+def _refuse(values: dict[str, Any]) -> None:
+    if values["after_loss"] is not None and values["lose"]:
+        raise UsageError(
+            "--after-loss and --lose exclude each other", why="one tries any hosts, the other those named"
+        )
+    if values["request"] is None and values["after_loss"] is None and not values["lose"]:
+        raise UsageError(
+            "which VMs should be counted?",
+            why="--request is missing",
+            hint="only --after-loss and --lose go without a request: they then ask about what runs",
+        )
 
 
 def _text(result: CapacityResult, common: Common, values: dict[str, Any]) -> str:
@@ -62,13 +80,18 @@ def _text(result: CapacityResult, common: Common, values: dict[str, Any]) -> str
 
 
 def exit_code(report: CapacityReport) -> int:
-    """Return 5 where a number is not exact, 130 if the user ended the search, else 0."""
+    """Return 4 for a VM without a place after a loss, 5 for something open, 130 if interrupted, else 0."""
+    from vplacer.solver.loss.model import Outcome
     from vplacer.solver.verdict import StoppedBy
 
-    found = report.capacity
-    if found is not None and found.stopped_by is StoppedBy.INTERRUPT:
+    room, losses = report.capacity, report.after_loss
+    stopped = {found.stopped_by for found in (room, losses) if found is not None}
+    if StoppedBy.INTERRUPT in stopped:
         return failure.INTERRUPTED
-    if found is not None and not found.proved:
+    if losses is not None and losses.outcome is Outcome.NOT_PLACED:
+        return failure.INFEASIBLE
+    open_ends = losses is not None and losses.outcome is Outcome.UNDECIDED
+    if open_ends or (room is not None and not room.proved):
         return failure.UNDECIDED
     return failure.OK
 
@@ -78,16 +101,30 @@ command = Command(
     callback=_run,
     help="Tell how many more VMs of each kind of a request fit now: each kind alone, beside all that runs, "
     "moving nothing; and what stops one more on which hosts. The numbers are exact, or it is told between "
-    "which two they are. Exit code 5: some number is not exact.",
+    "which two they are. Exit code 5: something is not decided; 4: a VM has no place after a loss.",
     params=[
         click.Option(
             ["-r", "--request"],
             metavar="FILE",
             type=FileOrExample("requests"),
-            required=True,
-            help="The request that says the kinds: a YAML file, or the name of an example.",
+            help="The request that says the kinds: a YAML file, or the name of an example. With --after-loss "
+            "and --lose it may be left out.",
         ),
-        click.Option(["--by-host"], is_flag=True, help="Name every host with its number."),
+        click.Option(
+            ["--after-loss"],
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="Instead: have all VMs a place after the loss of any N hosts of a cluster? Those that run, "
+            "as HA restarts them, and those that the request asks for.",
+        ),
+        click.Option(
+            ["--lose"],
+            metavar="HOST",
+            multiple=True,
+            shell_complete=complete_host,
+            help="Instead: have they after the loss of this host? More than once: of these together.",
+        ),
+        click.Option(["--by-host"], is_flag=True, help="Name every host with its number, or every loss."),
         click.Option(
             ["--format"],
             type=click.Choice(["text", "json"]),
@@ -119,5 +156,6 @@ command = Command(
     epilog=examples(
         "vplacer capacity --lab a30pairs -r a30pairs",
         "vplacer capacity --from site.json.gz -r request.yaml --format json",
+        "vplacer capacity --from site.json.gz --after-loss 1",
     ),
 )

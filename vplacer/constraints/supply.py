@@ -265,6 +265,18 @@ def demand_parts(demand: Demand, host: Host) -> int:
     return client_count(demand.cpus, _node_room(host, threads), demand.vnuma_nodes)
 
 
+def nodes_kept(demand: Demand, host: Host) -> tuple[int, ...]:
+    """Return the nodes of a host that a demand's ``kept_nodes`` bind it to; empty = it floats there.
+
+    An affinity to nodes the host does not have binds nothing. One to more nodes than the VM has parts lets
+    vSphere choose among them, which counts as floating.
+    """
+    nodes = demand.kept_nodes
+    if not nodes or not set(nodes) <= {node.id for node in host.numa_nodes}:
+        return ()
+    return nodes if len(nodes) in (1, demand_parts(demand, host)) else ()
+
+
 def threads_per_core(host: Host) -> int:
     """Return SMT threads per core; 1 where not known or switched off."""
     if not host.core_count or not host.thread_count or host.hyperthreading_active is False:

@@ -1,7 +1,8 @@
-"""From an inventory and a request to how many more VMs of each kind there is room for."""
+"""From an inventory and a request to how much room there is, now or after a loss of hosts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,12 +12,19 @@ from vplacer.errors import InventoryIncomplete, UsageError
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import refuse_inputs
 from vplacer.jobs.plan import PlanOptions, make_problem, overlay_refs, stopper
-from vplacer.jobs.source import SourceOptions, read_source
+from vplacer.jobs.source import Reading, SourceOptions, read_source
+from vplacer.jobs.topology import find_host
 from vplacer.jobs.world import World, timestamp
+from vplacer.solver.verdict import StoppedBy
 
 if TYPE_CHECKING:
     from vplacer.constraints.state import Problem
     from vplacer.plan.capacity_report import CapacityReport
+    from vplacer.request.file import RequestFile
+    from vplacer.solver.capacity.model import Capacity
+    from vplacer.solver.loss.model import AfterLoss
+
+Stop = Callable[[], StoppedBy | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +33,28 @@ class CapacityOptions:
 
     Args:
         source: where the inventory comes from.
-        request: a request file, or the name of an example.
+        request: a request file, or the name of an example; None = only what runs matters (losses).
         now: the time the report is stamped with; None = the clock's.
         include_managed: names of VMs that are counted although somebody else owns them.
+        after_loss: tell what the loss of so many hosts of a cluster comes to, instead of room.
+        lose: or the loss of these hosts, by name.
         seed: seed of the searches.
         time_limit_s: limit of the search; None = none.
     """
 
     source: SourceOptions
-    request: str
+    request: str | None = None
     now: datetime | None = None
     include_managed: tuple[str, ...] = ()
+    after_loss: int | None = None
+    lose: tuple[str, ...] = ()
     seed: int = 1
     time_limit_s: float | None = None
+
+    @property
+    def of_losses(self) -> bool:
+        """Whether losses are asked about."""
+        return self.after_loss is not None or bool(self.lose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,56 +66,87 @@ class CapacityResult:
 
 
 def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
-    """Count the room for more VMs of each kind of a request.
+    """Count the room for more VMs of each kind of a request, or say what losses of hosts come to.
 
     The request is read before the inventory, so that a mistake in it shows at once.
 
     Raises:
         InventoryIncomplete: the inventory has no host, so that nothing can be said of room.
-        UsageError: the request asks for no VM that could be counted.
+        UsageError: the request asks for no VM that could be counted, or no loss can be tried.
         VplacerError: the request or the inventory cannot be used, see `vplacer.errors`.
     """
     import vplacer
     from vplacer.inventory.snapshot import inventory_fingerprint
     from vplacer.plan.capacity_report import CapacityReport
     from vplacer.plan.source import source_of
-    from vplacer.request.load import load_request
-    from vplacer.solver.capacity.room import capacity
 
-    path = file_or_fixture("requests", options.request)
-    request = load_request(path)
-    if options.source.record is not None:
-        refuse_inputs(options.source.record, [path])
+    path, request = _request(options)
     reading = read_source(options.source, world)
-    plan_options = PlanOptions(options.source, options.request, include_managed=options.include_managed)
-    problem = make_problem(request, reading, plan_options)
-    _refuse_empty(problem, path)
+    problem = _problem(request, reading, options)
+    _refuse_empty(problem, path, options)
     started = world.seconds()
     with world.stoppable() as asked:
         stop = stopper(asked, world.seconds, options.time_limit_s)
-        world.progress.step("counting room", 0, None)
         try:
-            found = capacity(problem, seed=options.seed, stop=stop)
+            room, losses = _search(problem, options, world, stop)
         finally:
             world.progress.finish()
     seconds = world.seconds() - started
     inventory = reading.inventory
+    left = problem.request.left_alone
     report = CapacityReport(
         tool_version=vplacer.__version__,
         created=timestamp(options.now or world.clock()),
         source=source_of(inventory, inventory_fingerprint(inventory), overlay_refs(reading)),
-        request_file=path.name,
-        request_sha256=problem.request.sha256,
-        capacity=found,
+        request_file=None if path is None else path.name,
+        request_sha256=None if path is None else problem.request.sha256,
+        capacity=room,
+        after_loss=losses,
         names=tuple((host.moid, host.name) for host in inventory.hosts),
-        notes=tuple(
-            f"not counted: {item.name} is left alone: {item.reason}" for item in problem.request.left_alone
-        ),
+        notes=tuple(f"not counted: {vm.name} is left alone: {vm.reason}" for vm in left) if room else (),
     )
     return CapacityResult(report, seconds)
 
 
-def _refuse_empty(problem: Problem, request: Path) -> None:
+def _search(
+    problem: Problem, options: CapacityOptions, world: World, stop: Stop
+) -> tuple[Capacity | None, AfterLoss | None]:
+    if not options.of_losses:
+        from vplacer.solver.capacity.room import capacity
+
+        world.progress.step("counting room", 0, None)
+        return capacity(problem, seed=options.seed, stop=stop), None
+    from vplacer.solver.loss.after_loss import after_loss
+
+    world.progress.step("trying losses", 0, None)
+    lost = tuple(dict.fromkeys(find_host(problem.inventory, name).moid for name in options.lose))
+    return None, after_loss(problem, lost=options.after_loss, named=lost, seed=options.seed, stop=stop)
+
+
+def _request(options: CapacityOptions) -> tuple[Path | None, RequestFile | None]:
+    from vplacer.request.load import load_request
+
+    if options.request is None:
+        return None, None
+    path = file_or_fixture("requests", options.request)
+    if options.source.record is not None:
+        refuse_inputs(options.source.record, [path])
+    return path, load_request(path)
+
+
+def _problem(request: RequestFile | None, reading: Reading, options: CapacityOptions) -> Problem:
+    from vplacer.constraints.state import Problem
+    from vplacer.request.demand import RequestOptions, ResolvedRequest, Rules
+    from vplacer.topology.build import build_topologies
+
+    if request is not None:
+        named = PlanOptions(options.source, options.request or "", include_managed=options.include_managed)
+        return make_problem(request, reading, named)
+    topologies = build_topologies(reading.inventory, reading.overlays)
+    return Problem(reading.inventory, topologies, ResolvedRequest((), Rules(), RequestOptions()))
+
+
+def _refuse_empty(problem: Problem, request: Path | None, options: CapacityOptions) -> None:
     """Refuse to say that there is no room where nothing was looked at."""
     if not problem.topologies:
         raise InventoryIncomplete(
@@ -106,11 +154,12 @@ def _refuse_empty(problem: Problem, request: Path) -> None:
             obj=problem.inventory.about.name or None,
             hint="look at the account's privileges: without System.View on hosts it sees none",
         )
-    if not problem.request.demands and not problem.request.future:
-        left = problem.request.left_alone
-        raise UsageError(
-            "asks for no VM that could be counted",
-            obj=str(request),
-            why=f"{left[0].name} is left alone: {left[0].reason}" if left else "it names no VM",
-            hint="add an entry with 'template' for the kind of VM that is to come",
-        )
+    if options.of_losses or problem.request.demands or problem.request.future:
+        return
+    left = problem.request.left_alone
+    raise UsageError(
+        "asks for no VM that could be counted",
+        obj=str(request),
+        why=f"{left[0].name} is left alone: {left[0].reason}" if left else "it names no VM",
+        hint="add an entry with 'template' for the kind of VM that is to come",
+    )

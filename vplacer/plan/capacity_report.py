@@ -7,13 +7,15 @@ from functools import cached_property
 
 from vplacer.plan.model import Source
 from vplacer.solver.capacity.model import Capacity
+from vplacer.solver.loss.model import AfterLoss
 
 
 @dataclass(frozen=True)
 class CapacityReport:
     """A report of room.
 
-    ``request_file`` None = none was given. ``names``: display names of the hosts that ids stand for.
+    ``request_file`` None = none was given. ``capacity``: room for more VMs, ``after_loss``: what losses of
+    hosts come to; None = not asked. ``names``: display names of the hosts that ids stand for.
     """
 
     tool_version: str
@@ -22,6 +24,7 @@ class CapacityReport:
     request_file: str | None
     request_sha256: str | None
     capacity: Capacity | None
+    after_loss: AfterLoss | None
     names: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
 

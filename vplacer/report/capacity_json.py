@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from vplacer.inventory.codec import encode
@@ -10,6 +11,8 @@ from vplacer.plan.capacity_report import CapacityReport
 from vplacer.report.demand_words import demand_text
 from vplacer.request.demand import Demand
 from vplacer.solver.capacity.model import Capacity, HostRoom, KindRoom
+from vplacer.solver.loss.model import AfterLoss, Loss
+from vplacer.solver.verdict import HostReason
 
 FORMAT: Final = "vplacer-capacity"
 FORMAT_VERSION: Final = 1
@@ -36,6 +39,7 @@ def capacity_document(report: CapacityReport, *, by_host: bool = False) -> dict[
         "request": request,
         "notes": list(report.notes),
         "room": None if found is None else _room(report, found, by_host),
+        "after_loss": None if report.after_loss is None else _losses(report, report.after_loss),
     }
 
 
@@ -48,6 +52,55 @@ def _room(report: CapacityReport, found: Capacity, by_host: bool) -> dict[str, A
     }
 
 
+def _losses(report: CapacityReport, found: AfterLoss) -> dict[str, Any]:
+    return {
+        "outcome": found.outcome.value,
+        "stopped_by": None if found.stopped_by is None else found.stopped_by.value,
+        "hosts_lost": found.lost,
+        "possible": found.possible,
+        "tried": found.tried,
+        "before": _loss(report, found.before),
+        "losses": [_loss(report, loss) for loss in found.losses],
+        "worst": None if found.worst is None else _loss(report, found.worst),
+        "notes": list(found.notes),
+    }
+
+
+def _loss(report: CapacityReport, loss: Loss) -> dict[str, Any]:
+    return {
+        "hosts": [_named(report, moid) for moid in loss.hosts],
+        "count": loss.count,
+        "alike": [[_named(report, moid) for moid in hosts] for hosts in loss.alike],
+        "outcome": loss.outcome.value,
+        "restarted": loss.restarted,
+        "without_place": [
+            {
+                "vm": vm.vm,
+                "name": vm.name,
+                "restartable": vm.restartable,
+                "requested": vm.requested,
+                "reason": vm.reason,
+                "stops": _stops(report, vm.stops),
+            }
+            for vm in loss.homeless
+        ],
+    }
+
+
+def _named(report: CapacityReport, moid: str) -> dict[str, str]:
+    return {"host": moid, "name": report.name(moid)}
+
+
+def _stops(report: CapacityReport, stops: Sequence[HostReason]) -> list[dict[str, Any]]:
+    return [
+        {
+            "constraint": stop.constraint,
+            "hosts": [{**_named(report, moid), "evidence": text} for moid, text in stop.hosts],
+        }
+        for stop in stops
+    ]
+
+
 def _kind(report: CapacityReport, room: KindRoom, by_host: bool) -> dict[str, Any]:
     kind = room.kind
     document: dict[str, Any] = {
@@ -58,15 +111,7 @@ def _kind(report: CapacityReport, room: KindRoom, by_host: bool) -> dict[str, An
         "at_most": room.bound,
         "proved": room.proved,
         "runs_out": room.binding,
-        "stops": [
-            {
-                "constraint": stop.constraint,
-                "hosts": [
-                    {"host": moid, "name": report.name(moid), "evidence": text} for moid, text in stop.hosts
-                ],
-            }
-            for stop in room.stops
-        ],
+        "stops": _stops(report, room.stops),
         "not_counted": list(kind.not_counted),
     }
     if by_host:

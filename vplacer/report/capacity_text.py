@@ -6,17 +6,12 @@ from vplacer.plan.capacity_report import CapacityReport
 from vplacer.report.constraint_words import constraint_words
 from vplacer.report.demand_words import demand_text, names_text
 from vplacer.report.infeasible_text import evidence_text, shorten
+from vplacer.report.loss_text import loss_lines, loss_summary
 from vplacer.report.plan_words import aligned, count
+from vplacer.report.solution_text import STOPPED
 from vplacer.report.source_text import missing_texts, source_text
 from vplacer.report.style import PLAIN, Style
 from vplacer.solver.capacity.model import Capacity, HostRoom, KindRoom
-from vplacer.solver.verdict import StoppedBy
-
-_STOPPED = {
-    StoppedBy.WORK: "the limit of work was reached",
-    StoppedBy.TIME: "the time limit was reached",
-    StoppedBy.INTERRUPT: "interrupted",
-}
 
 
 def capacity_text(
@@ -33,9 +28,13 @@ def capacity_text(
     lines = [source_text(report.source, report.created), *missing_texts(report.source)]
     if report.capacity is not None:
         lines += ["", *_kinds_lines(report, report.capacity, by_host, style)]
+    if report.after_loss is not None:
+        lines += ["", *loss_lines(report, report.after_loss, by_host=by_host, style=style)]
     lines += [f"note: {text}" for text in report.notes]
     if report.capacity is not None:
         lines += ["", *_last_lines(report.capacity, style, seconds)]
+    if report.after_loss is not None:
+        lines += ["", *loss_summary(report.after_loss, style, seconds)]
     return "\n".join(lines) + "\n"
 
 
@@ -90,7 +89,7 @@ def _last_lines(capacity: Capacity, style: Style, seconds: float | None) -> list
     if not open_kinds:
         proof = f"Proved: every number is exact. {what}."
     else:
-        why = f" ({_STOPPED[capacity.stopped_by]})" if capacity.stopped_by is not None else ""
+        why = f" ({STOPPED[capacity.stopped_by]})" if capacity.stopped_by is not None else ""
         proof = f"Not proved to the end{why}: {count(open_kinds, 'kind')} between two numbers. {what}."
     text = proof if seconds is None else f"{proof} {seconds:.1f} s."
     return [style.paint(f"Room: {', '.join(rooms)}.", "bold"), text]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from vplacer.plan.model import Plan
 from vplacer.solver.verdict import LevelResult, Status, StoppedBy
 
-_STOPPED = {
+STOPPED = {
     StoppedBy.WORK: "the limit of work was reached",
     StoppedBy.TIME: "the time limit was reached",
     StoppedBy.INTERRUPT: "interrupted",
 }
+"""What ended a search, in words."""
 
 
 def proof_line(plan: Plan, seconds: float | None = None) -> str:
@@ -27,7 +28,7 @@ def proof_line(plan: Plan, seconds: float | None = None) -> str:
         case Status.UNDECIDED:
             head = "Undecided"
     if verdict.stopped_by is not None:
-        head += f" ({_STOPPED[verdict.stopped_by]})"
+        head += f" ({STOPPED[verdict.stopped_by]})"
     first = [level for level in verdict.levels if level.id.startswith("placed")]
     if verdict.status is not Status.INFEASIBLE and first and summary.placed < summary.requested:
         placed += " (the most possible)" if all(level.proved for level in first) else ""

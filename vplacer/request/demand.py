@@ -98,7 +98,8 @@ class Demand:
     level 1 within ``priority`` (higher first). ``memory_reserved`` False only for VMs without
     devices whose reservation is partial: they may then be divided over nodes.
     ``hardware_version`` is the one the VM will have after the plan. ``mode_stated`` False = ``mode`` is the
-    default: a VM that meets all else is not changed for its sake.
+    default: a VM that meets all else is not changed for its sake. ``kept_nodes``: pNUMA nodes that its
+    configuration binds it to and nobody changes, as when HA restarts it; empty = none.
     """
 
     id: str
@@ -129,6 +130,7 @@ class Demand:
     drs_override: bool = True
     source: SourceLine | None = None
     mode_stated: bool = False
+    kept_nodes: tuple[int, ...] = ()
 
     @property
     def has_devices(self) -> bool:

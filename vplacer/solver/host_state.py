@@ -21,6 +21,7 @@ from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import Vm
 from vplacer.solver.cells import Cell, build_cells
+from vplacer.topology.claims import narrowed
 from vplacer.topology.host_topology import HostTopology
 
 
@@ -206,7 +207,7 @@ def _cards(problem: Problem, host: Host, standing: tuple[Vm, ...]) -> _Cards:
     vgpus: dict[PciAddress, list[str]] = {}
     unsure: dict[tuple[PciAddress, ...], int] = {}
     functions: dict[PciAddress, int] = {}
-    for holding in holdings_on(problem, host, standing):
+    for holding in narrowed(holdings_on(problem, host, standing)):
         if holding.kind == VF:
             ports = (holding.address,) if holding.address is not None else holding.candidates
             for port in ports:

@@ -82,7 +82,8 @@ class Listing:
         )
 
     def _node_sets(self, demand: Demand, state: HostState, family: int) -> NodeSets | OptionList:
-        key = (family, demand.cpus, demand.vnuma_nodes, demand.prefer_ht, fixes_nodes(demand))
+        bound = (fixes_nodes(demand), demand.kept_nodes)
+        key = (family, demand.cpus, demand.vnuma_nodes, demand.prefer_ht, bound)
         if key not in self._nodes:
             self._nodes[key] = node_sets(demand, state)
         return self._nodes[key]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from typing import TypeAlias
 
-from vplacer.constraints.supply import demand_parts, threads_per_core
+from vplacer.constraints.supply import demand_parts, nodes_kept, threads_per_core
 from vplacer.request.demand import AffinityMode, Demand
 from vplacer.solver.choice import Break, judge_alone, judge_choice
 from vplacer.solver.host_state import HostState
@@ -87,7 +87,7 @@ def node_sets(demand: Demand, state: HostState) -> NodeSets | OptionList:
         evidence = f"{demand.cpus} vCPUs do not divide evenly over {parts} vNUMA nodes"
         return OptionList((), constraint="vnuma", evidence=evidence)
     if not fixes_nodes(demand):
-        return ((),)
+        return (nodes_kept(demand, state.host),)
     if not state.node_ids:
         return OptionList((), constraint="numa-unknown", evidence="the host does not describe its NUMA nodes")
     if parts > len(state.node_ids):

@@ -8,6 +8,7 @@ from vplacer.constraints.costs import OTHER_BINDING
 from vplacer.constraints.registry import Relaxation, host_check
 from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.constraints.steering import ask_of
+from vplacer.constraints.supply import nodes_kept
 from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
 
 ID = "affinity-mode"
@@ -15,13 +16,14 @@ ID = "affinity-mode"
 
 def on_host(state: State, host: str) -> Iterable[Violation]:
     """Check who binds the devices and whether nodes may be written, for each placement."""
+    home = state.problem.inventory.host_by_moid[host]
     for placement in state.placements_by_host.get(host, ()):
         demand = state.problem.demand_by_id[placement.demand]
-        for evidence in _breaks(demand, placement):
+        for evidence in _breaks(demand, placement, nodes_kept(demand, home)):
             yield Violation(ID, demand.id, evidence, host=host)
 
 
-def _breaks(demand: Demand, placement: Placement) -> Iterable[str]:
+def _breaks(demand: Demand, placement: Placement, kept: tuple[int, ...]) -> Iterable[str]:
     whole = [a for a in placement.devices if is_whole_card(ask_of(demand, a))]
     static = [a for a in whole if a.bound_by is BoundBy.STATIC]
     labelled = [a for a in placement.devices if a.bound_by is BoundBy.LABEL]
@@ -44,8 +46,10 @@ def _breaks(demand: Demand, placement: Placement) -> Iterable[str]:
         case AffinityMode.HINT:
             if static:
                 yield "mode hint binds no card by static DirectPath I/O"
-            if placement.nodes:
+            if placement.nodes and placement.nodes != kept:
                 yield "mode hint writes no node affinity"
+            if kept and placement.nodes != kept:
+                yield "its node affinity stays as it is"
 
 
 def is_whole_card(ask: GpuAsk | NicAsk | None) -> bool:

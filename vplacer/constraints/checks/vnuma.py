@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vplacer.constraints.costs import LESS_CPU_OR_MEMORY
 from vplacer.constraints.registry import Relaxation, host_check
 from vplacer.constraints.state import Placement, Problem, State, Violation
-from vplacer.constraints.supply import demand_parts, threads_per_core
+from vplacer.constraints.supply import demand_parts, nodes_kept, threads_per_core
 from vplacer.inventory.host import Host
 from vplacer.request.demand import Demand
 
@@ -32,7 +32,7 @@ def _fault(demand: Demand, placement: Placement, host: Host) -> str | None:
     if demand.cpus % parts:
         return f"{demand.cpus} vCPUs do not divide evenly over {parts} vNUMA nodes"
     nodes = placement.nodes
-    if not nodes:
+    if not nodes or nodes == nodes_kept(demand, host):
         return None
     if not host.numa_nodes:
         return "the host does not describe its NUMA nodes: nothing can be bound there"

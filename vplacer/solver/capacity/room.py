@@ -17,7 +17,7 @@ from vplacer.solver.capacity.host_fill import Fill, most_on_host, room_bound
 from vplacer.solver.capacity.kinds_asked import asked_kinds, rules_of
 from vplacer.solver.capacity.model import AskedKind, Capacity, HostRoom, KindRoom
 from vplacer.solver.capacity.stops import Stops
-from vplacer.solver.capacity.sums import Shared, evidence_of, split, sums_of
+from vplacer.solver.capacity.sums import SUMS, Shared, evidence_of, split, sums_of
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import Rejection
 from vplacer.solver.host_state import HostState, untouched_state
@@ -195,7 +195,11 @@ def _reasons(by_host: Iterable[HostRoom]) -> tuple[HostReason, ...]:
 
 
 def _binding(by_host: Iterable[HostRoom], reasons: tuple[HostReason, ...]) -> str | None:
-    """Name what runs out: the most frequent stop of the hosts that take some, else of all hosts."""
+    """Name what runs out: a limited sum over hosts, else the most frequent stop of the hosts that take some.
+
+    Where no host takes any, the most frequent stop of all.
+    """
+    limited = _reasons(room for room in by_host if room.constraint in SUMS)
     taking = _reasons(room for room in by_host if room.value)
-    first = taking or reasons
+    first = limited or taking or reasons
     return first[0].constraint if first else None

@@ -17,6 +17,9 @@ from vplacer.solver.cpsat import run
 from vplacer.solver.host_parts import Expr
 from vplacer.solver.rows import Row, RowSet, ha, headroom, merge, pools
 
+SUMS = ("pool-memory", "ha-admission", "headroom")
+"""Constraints that limit sums over hosts."""
+
 WORK_OF_SUMS = 5.0
 
 

@@ -1,0 +1,1 @@
+"""What is left without a place when hosts are lost."""
