@@ -42,6 +42,7 @@ MODULES = {
     "startup": "benchmarks.startup",
     "plan": "benchmarks.plan",
     "cluster": "benchmarks.cluster",
+    "peers": "benchmarks.peers",
     "fleet": "benchmarks.fleet.goals",
     "growth": "benchmarks.fleet.growth",
     "collect": "benchmarks.collect",

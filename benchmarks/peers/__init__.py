@@ -1,0 +1,1 @@
+"""Other ways to place the same VMs, measured beside vplacer on the same instances."""
