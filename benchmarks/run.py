@@ -45,6 +45,7 @@ MODULES = {
     "peers": "benchmarks.peers",
     "fleet": "benchmarks.fleet.goals",
     "growth": "benchmarks.fleet.growth",
+    "openb": "benchmarks.openb",
     "collect": "benchmarks.collect",
     "judge": "benchmarks.judge",
     "scale": "benchmarks.scale",
