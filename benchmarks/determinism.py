@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import tempfile
 from pathlib import Path
 
 from benchmarks import sites
-from benchmarks.measure import Report, main, run_command, vplacer
+from benchmarks.measure import ROOT, Report, main, run_command, vplacer
 from vplacer.inventory.overlay_file import save_overlays
 from vplacer.inventory.snapshot import save_snapshot
 from vplacer.jobs.fixtures import list_fixtures
@@ -17,6 +18,12 @@ from vplacer.jobs.overlays import folder_beside
 HASH_SEEDS = ("0", "1", "4242")
 NOW = "2025-01-02T00:00:00Z"
 INFEASIBLE = 4
+FLEETS = {
+    "filled": ("--hosts", "300", "--levels", "placed,locality"),
+    "some may move": ("--hosts", "120", "--movable", "0.3", "--levels", "placed,locality"),
+    "half float": ("--hosts", "200", "--floating", "0.5", "--levels", "placed,locality"),
+    "all levels": ("--hosts", "96", "--shapes", "40"),
+}
 
 
 def measure(quick: bool) -> Report:
@@ -40,12 +47,36 @@ def measure(quick: bool) -> Report:
                     "sha256": " ".join(sums),
                 }
             )
+    _fleets(report, quick)
     report.table(
         "vplacer plan --dry-run --format json in processes of different PYTHONHASHSEED",
         rows,
         "The sums hold for one version of the solver.",
     )
     return report
+
+
+def _fleets(report: Report, quick: bool) -> None:
+    """Solve parts of the full vCenter: those the larger engine is for."""
+    rows = []
+    for name, options in ({} if quick else FLEETS).items():
+        sums = []
+        for seed in HASH_SEEDS:
+            command = [sys.executable, "-m", "benchmarks.fleet", *options]
+            output, _ = run_command(command, PYTHONHASHSEED=seed, PYTHONPATH=str(ROOT))
+            sums.append(json.loads(output)["sha256"][:12])
+        different = sorted(set(sums))
+        report.check(f"fleet, {name}: equal placements", len(different) == 1, ", ".join(different))
+        rows.append(
+            {
+                "fleet": name,
+                "processes": len(sums),
+                "different": len(different),
+                "sha256": " ".join(different),
+            }
+        )
+    if rows:
+        report.table("solve() in processes of different PYTHONHASHSEED", rows, "Placements and levels.")
 
 
 def _plans(folder: Path, quick: bool) -> list[tuple[str, tuple[str, ...]]]:

@@ -9,12 +9,16 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.fleet.build import Fleet, fleet
 from benchmarks.fleet.outcome import outcome
 from benchmarks.fleet.variants import Variant
 from benchmarks.measure import waited_share
+from vplacer.inventory.overlay_file import save_overlays
+from vplacer.inventory.snapshot import save_snapshot
+from vplacer.jobs.overlays import folder_beside
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import SolveOptions, StoppedBy
 
@@ -30,6 +34,8 @@ def main() -> int:
         "build_peak_mib": _peak_mib(),
         **_facts(made),
     }
+    if options.save is not None:
+        _save(made, options.save)
     if not options.no_solve:
         limits = SolveOptions(
             seed=1,
@@ -65,6 +71,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--work", type=float, help="limit of the search; default: the solver's own")
     parser.add_argument("--time-limit", type=float, help="seconds after which the best found so far is taken")
     parser.add_argument("--no-solve", action="store_true", help="only build the instance")
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="DIR",
+        help="write snapshot, overlays and request there, for vplacer plan",
+    )
     return parser.parse_args()
 
 
@@ -84,6 +96,14 @@ _HELP = {
 def _stop(limit_s: float | None) -> Callable[[], StoppedBy | None]:
     end = None if limit_s is None else time.monotonic() + limit_s
     return lambda: StoppedBy.TIME if end is not None and time.monotonic() > end else None
+
+
+def _save(made: Fleet, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    snapshot = folder / "fleet.json.gz"
+    save_snapshot(made.problem.inventory, snapshot)
+    save_overlays(folder_beside(snapshot), made.overlays)
+    (folder / "request.yaml").write_text(made.request, encoding="utf-8")
 
 
 def _cost(wall: float, cpu: float) -> dict[str, float]:

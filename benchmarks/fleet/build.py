@@ -16,6 +16,7 @@ from benchmarks.fleet.variants import Variant
 from benchmarks.fleet.vms import Shares, with_vms
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.state import Problem
+from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.site_load import load_site_text
 from vplacer.request.load import parse_request
 from vplacer.request.resolve import resolve
@@ -37,9 +38,14 @@ POOLS = {
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """An instance with what is worth knowing of it. ``states``: distinct hosts, at least."""
+    """An instance with what is worth knowing of it. ``states``: distinct hosts, at least.
+
+    ``overlays`` and ``request``: what of the problem is not in its inventory, as files would have it.
+    """
 
     problem: Problem
+    overlays: tuple[Overlay, ...]
+    request: str
     running: tuple[Running, ...]
     states: int
     gpus: int
@@ -70,12 +76,13 @@ def fleet(variant: Variant) -> Fleet:
         if filler.cards.family in POOLS:
             all_of_them = len(filler.cards.gpus) * len(filler.rooms)
             free[POOLS[filler.cards.family]] += all_of_them - filler.gpus_used
-    asked = parse_request(
-        yaml.safe_dump(request(variant, inventory, free), sort_keys=False, width=1000), "fleet-request.yaml"
-    )
+    text = yaml.safe_dump(request(variant, inventory, free), sort_keys=False, width=1000)
+    asked = parse_request(text, "fleet-request.yaml")
     resolved = resolve(asked, inventory, topologies, owner_reason=lambda vm: reason_left_alone(vm, inventory))
     return Fleet(
         Problem(inventory, topologies, resolved),
+        loaded.overlays,
+        text,
         running,
         _distinct(fillers),
         sum(len(filler.cards.gpus) * len(filler.rooms) for filler in fillers),

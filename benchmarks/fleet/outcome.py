@@ -1,7 +1,8 @@
-"""What a solution says, as plain data: its levels with gaps, what was placed, and the judge's word."""
+"""What a solution says, as plain data: its levels with gaps, what was placed, the judge's word, a sum."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from vplacer.constraints.judge import check
@@ -24,6 +25,7 @@ def outcome(problem: Problem, answer: Solution) -> dict[str, Any]:
         "placed_vms": len(placed),
         "placed_gpus": sum(demand.weight_milli for demand in placed if demand.gpus) / 1000,
         "moved_vms": len(moved),
+        "sha256": hashlib.sha256(repr((answer.placements, answer.levels)).encode()).hexdigest(),
         "judge": "passed" if not faults else f"{faults[0].constraint}: {faults[0].evidence}",
     }
 

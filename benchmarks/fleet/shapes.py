@@ -127,6 +127,8 @@ def _floating(shape: Shape, index: int, hint: float) -> Shape:
     if int((index + 1) * hint) == int(index * hint):
         return shape
     entry = {**shape.entry, "affinity": "hint", "policy": "preferred"}
+    if "interconnect" in (gpus := entry["gpus"] or {}):
+        entry["gpus"] = {**gpus, "interconnect_policy": "preferred"}
     return Shape(f"{shape.name}-f", shape.pool, shape.gpus, entry, shape.frequency)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from vplacer.constraints.judge import placements_today
 from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.supply import consumer_of_vm, host_supply
 from vplacer.inventory.finding import Finding
+from vplacer.inventory.snapshot import load_snapshot, save_snapshot
 from vplacer.inventory.vm import DynamicBacking, StaticBacking, VgpuBacking
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import SolveOptions
@@ -44,6 +46,12 @@ def test_same_bytes_whatever_the_hash_seed() -> None:
         "print(hashlib.sha256(repr((p.inventory, p.request)).encode()).hexdigest())\n"
     )
     assert len(outputs_by_hash_seed(code)) == 1
+
+
+def test_snapshot_is_read_as_it_was_written(tmp_path: Path) -> None:
+    inventory = fleet(SMALL).problem.inventory
+    save_snapshot(inventory, tmp_path / "fleet.json")
+    assert load_snapshot(tmp_path / "fleet.json") == inventory
 
 
 def test_another_seed_is_another_fleet() -> None:
