@@ -94,6 +94,7 @@ FILTER_MODULES: tuple[str, ...] = (
     "connection",
     "standby",
     "maintenance",
+    "evacuated",
     "cluster",
     "vm_host_rule",
     "datastore",
@@ -131,6 +132,7 @@ CHECK_MODULES: tuple[str, ...] = (
     "pool_memory",
     "ha_admission",
     "headroom",
+    "change_limits",
 )
 
 

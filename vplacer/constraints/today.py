@@ -27,6 +27,7 @@ from vplacer.inventory.vm import (
     VmDevice,
 )
 from vplacer.request.demand import AffinityMode, BoundBy, Demand, GpuAsk, NicAsk
+from vplacer.request.evacuation import must_leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def _today(problem: Problem, demand_id: str) -> tuple[Placement | None, tuple[st
     devices, problems = _devices(problem, demand, vm, host)
     found = [*_size_differences(demand, vm, host), *problems]
     asked = not found
-    found = [*found[: len(found) - len(problems)], *_place_differences(demand, vm, host), *problems]
+    found = [*found[: len(found) - len(problems)], *_place_differences(problem, demand, vm, host), *problems]
     nodes = tuple(node for node in vm.node_affinity if any(n.id == node for n in host.numa_nodes))
     if len(nodes) != len(vm.node_affinity):
         nodes = ()
@@ -120,8 +121,10 @@ def manual_nodes(vm: Vm) -> int | None:
     return max(1, vm.cpus // vm.vnuma.cores_per_node)
 
 
-def _place_differences(demand: Demand, vm: Vm, host: Host) -> list[str]:
+def _place_differences(problem: Problem, demand: Demand, vm: Vm, host: Host) -> list[str]:
     found = []
+    if must_leave(problem.request.options, vm, demand.power_on):
+        found.append(f"its host {host.name} is to be emptied")
     if demand.hosts and host.moid not in demand.hosts:
         found.append(f"it is on {host.name}")
     if demand.clusters and host.cluster not in demand.clusters:

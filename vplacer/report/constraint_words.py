@@ -6,6 +6,7 @@ _WORDS = {
     # why a host does not take a VM
     "affinity-mode": "affinity mode",
     "apart": "kept apart",
+    "change-limits": "limit of changes",
     "cluster": "another cluster",
     "connection": "not connected",
     "cpu": "CPU cores",
@@ -15,6 +16,7 @@ _WORDS = {
     "devices": "devices",
     "drs": "DRS",
     "evc": "CPU differs (EVC)",
+    "evacuated": "to be emptied",
     "floating-packing": "NUMA node room",
     "gang": "gang incomplete",
     "gpu-count": "too few free GPUs",

@@ -193,6 +193,8 @@ class RequestOptions:
     ``cpu_overcommit``: cluster moid to vCPUs a core for VMs that do not take whole cores; "" is the
     default of clusters not named. ``memory_overcommit`` likewise for memory that is not reserved.
     ``headroom_hosts``: hosts whose loss must be survivable. ``hosts_goal``: "fewest" or "spread".
+    ``max_power_cycles`` and ``max_moves`` of existing VMs in the whole plan; None = no limit. ``evacuate``:
+    moids of hosts to be emptied; ``evacuate_off``: of VMs that are off too.
     """
 
     cpu_overcommit: tuple[tuple[str, float], ...] = (("", 4.0),)
@@ -201,6 +203,10 @@ class RequestOptions:
     headroom_hosts: int = 0
     partial: bool = False
     hosts_goal: str = "fewest"
+    max_power_cycles: int | None = None
+    max_moves: int | None = None
+    evacuate: tuple[str, ...] = ()
+    evacuate_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,6 +159,8 @@ class OptionsSpec:
     headroom_hosts: int
     partial: bool
     hosts_goal: str
+    max_power_cycles: int | None
+    max_moves: int | None
 
 
 @dataclass(frozen=True)

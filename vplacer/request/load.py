@@ -174,6 +174,7 @@ class _Builder:
 
     def _options(self) -> OptionsSpec:
         raw = self.data
+        limits = raw.get("limits") or {}
         return OptionsSpec(
             cpu_overcommit=_ratios(raw.get("cpu_overcommit", 4), 4.0),
             memory_overcommit=_ratios(raw.get("memory_overcommit", 1), 1.0),
@@ -181,6 +182,8 @@ class _Builder:
             headroom_hosts=(raw.get("headroom") or {}).get("hosts", 0),
             partial=raw.get("partial", False),
             hosts_goal=raw.get("hosts", "fewest"),
+            max_power_cycles=limits.get("power_cycles"),
+            max_moves=limits.get("moves"),
         )
 
 

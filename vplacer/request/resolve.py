@@ -95,6 +95,8 @@ def _options(request: RequestFile, lookup: Lookup) -> RequestOptions:
         headroom_hosts=spec.headroom_hosts,
         partial=spec.partial,
         hosts_goal=spec.hosts_goal,
+        max_power_cycles=spec.max_power_cycles,
+        max_moves=spec.max_moves,
     )
 
 

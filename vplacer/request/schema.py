@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from vplacer.request.schema_parts import (
     BOOL,
+    COUNT,
     NAME,
     NAMES,
     POSITIVE,
@@ -352,9 +353,17 @@ def _option_keys() -> dict[str, Schema]:
             "default": "4 %",
         },
         "headroom": mapping(
-            {"hosts": about({"type": "integer", "minimum": 0}, "Hosts whose loss must be survivable.")},
+            {"hosts": about(COUNT, "Hosts whose loss must be survivable.")},
             "hosts",
             text="Room kept free. Default: none beyond vCenter's own admission control.",
+        ),
+        "limits": mapping(
+            {
+                "power_cycles": about(COUNT, "Running VMs switched off and on, or off."),
+                "moves": about(COUNT, "VMs that change their host."),
+            },
+            text="The most that the whole plan may do to existing VMs. Default: no limit.",
+            minProperties=1,
         ),
         "partial": about(
             BOOL, "Place what fits and name the rest, instead of refusing the whole.", default=False

@@ -17,6 +17,7 @@ NAMES: Final[Schema] = {
 }
 BOOL: Final[Schema] = {"type": "boolean"}
 POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 RATIO: Final[Schema] = {"type": "number", "minimum": 1, "maximum": 1000}
 
 

@@ -26,7 +26,7 @@ from vplacer.solver.option import Option
 from vplacer.solver.residual import Shortage, residual_state, seat
 from vplacer.solver.witness import witness
 
-_SUMS = ("pool-memory", "ha-admission", "headroom")
+_SUMS = ("pool-memory", "ha-admission", "headroom", "change-limits")
 """Checks of sums over hosts."""
 
 
@@ -45,7 +45,7 @@ class Beside:
     memo: Memo = field(default_factory=Memo)
     _tasks: dict[str, HostTask] = field(init=False)
     _states: dict[tuple[str, str | None], HostState] = field(default_factory=dict, init=False)
-    _sums: dict[tuple[Demand, str], tuple[Violation, ...]] = field(default_factory=dict, init=False)
+    _sums: dict[tuple[Demand, str, bool], tuple[Violation, ...]] = field(default_factory=dict, init=False)
     _gangs: dict[tuple[int, Demand], Rejection | None] = field(default_factory=dict, init=False)
     _where: Mapping[str, str] = field(init=False)
     _answer: frozenset[Placement] = field(init=False)
@@ -298,8 +298,10 @@ class Beside:
         return None
 
     def _exceeded(self, demand: Demand, option: Option, state: HostState) -> tuple[Violation, ...]:
-        """Ask the judge's checks of sums; hosts of one cluster have one answer."""
-        key = (demand, state.host.cluster or state.host.moid)
+        """Ask the judge's checks of sums; hosts of one cluster have one answer, but for the VM's own."""
+        vm = self.problem.inventory.vm_by_moid.get(demand.vm or "")
+        at_home = vm is not None and vm.host == state.host.moid
+        key = (demand, state.host.cluster or state.host.moid, at_home)
         if key not in self._sums:
             placement = witness(demand, option, state)
             problem = self.problem

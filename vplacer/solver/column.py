@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
+from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask, HostVars
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.option import Option
 from vplacer.solver.plan_values import plan_values
+from vplacer.solver.reseat import option_change
 from vplacer.solver.rows import Key
 
 
@@ -35,7 +37,21 @@ def column_of(
     quantities |= {("as_is", index): 1 for index in plan.as_is}
     present = plan.seats().keys() | set(plan.as_is)
     quantities |= {("rule", name): 1 for name, members in task.together if present.intersection(members)}
+    quantities |= _changes(task, classes, plan)
     return Column(plan, quantities, plan_values(task, classes, options, plan))
+
+
+def _changes(task: HostTask, classes: tuple[DemandClass, ...], plan: HostPlan) -> dict[Key, int]:
+    """Count what a plan does to existing VMs."""
+    found: dict[Key, int] = {}
+    for index, number, count in plan.chosen:
+        if classes[index].vm is None:
+            continue
+        change = option_change(classes[index], task.options[index][number], task.state)
+        for name, does in ((POWER_CYCLES, change.power_cycle), (MOVES, change.moves)):
+            if does:
+                found[name, 0] = found.get((name, 0), 0) + count
+    return found
 
 
 def read_plan(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
+from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
 from vplacer.constraints.supply import consumer_of_demand
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
@@ -20,7 +21,7 @@ from vplacer.solver.host_room import HostRoom
 from vplacer.solver.host_state import HostState
 from vplacer.solver.levels import cpu_only_cost
 from vplacer.solver.option import Option
-from vplacer.solver.reseat import option_cost
+from vplacer.solver.reseat import option_change, option_cost
 from vplacer.solver.room import Block, blocks_of, unnamed
 from vplacer.solver.rows import Key
 from vplacer.solver.wishes import POINTS, HostWish
@@ -59,7 +60,8 @@ class HostVars:
     ``chosen[class]``: (option, count variable). ``stays`` and ``as_is`` of active VMs: the VM keeps
     its place and counts as placed, or is left unplaced where it is. ``seats[class]``: VMs placed on
     the host, stays included. ``uses_rule``: 1 if a member of a together-rule is here.
-    ``levels``: value of each level id here, all to be maximised.
+    ``changes``: power cycles and moves of existing VMs (see `checks.change_limits`). ``levels``: value of
+    each level id here, all to be maximised.
     """
 
     chosen: dict[int, list[tuple[Option, Expr]]] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class HostVars:
     seats: dict[int, Expr] = field(default_factory=dict)
     uses_rule: dict[str, Expr] = field(default_factory=dict)
     vgpus: dict[tuple[int, str], Expr] = field(default_factory=dict)
+    changes: dict[str, Expr] = field(default_factory=dict)
     levels: dict[str, Expr] = field(default_factory=dict)
 
 
@@ -99,6 +102,7 @@ class HostEncoder:
         self.vars.vgpus = self.cards.vgpus
         self.room.constrain([count for listed in self.vars.chosen.values() for _, count in listed])
         self._rules()
+        self._changes()
         self._levels()
         return self.vars
 
@@ -171,6 +175,19 @@ class HostEncoder:
                 most = sum(self.classes[index].count for index in members_of)
                 self.part.model.add(sum(present) <= most * used)
                 self.vars.uses_rule[name] = used
+
+    def _changes(self) -> None:
+        """Count what is done to existing VMs that are placed here."""
+        found: dict[str, list[Expr]] = {POWER_CYCLES: [], MOVES: []}
+        for index, listed in self.vars.chosen.items():
+            cls = self.classes[index]
+            for option, count in listed if cls.vm is not None else ():
+                change = option_change(cls, option, self.state)
+                if change.power_cycle:
+                    found[POWER_CYCLES].append(count)
+                if change.moves:
+                    found[MOVES].append(count)
+        self.vars.changes = {name: sum(terms) for name, terms in found.items() if terms}
 
     def _levels(self) -> None:
         levels: dict[str, list[Expr]] = defaultdict(list)
@@ -288,4 +305,6 @@ def quantity_of(variables: HostVars, key: Key) -> Expr | None:
         return sum(counts) if counts else None
     if kind == "as_is":
         return variables.as_is.get(int(name))
+    if kind in (POWER_CYCLES, MOVES):
+        return variables.changes.get(kind)
     return variables.uses_rule.get(str(name))

@@ -15,7 +15,7 @@ from vplacer.solver.host_state import HostState, build_host_state, untouched_sta
 from vplacer.solver.levels import Level, levels_for
 from vplacer.solver.lister import Lister
 from vplacer.solver.option import Option
-from vplacer.solver.rows import RowSet, gangs, ha, headroom, merge, placement, pools, together
+from vplacer.solver.rows import RowSet, gangs, ha, headroom, limits, merge, placement, pools, together
 from vplacer.solver.score import placement_points
 from vplacer.solver.wishes import any_wish, host_wishes
 
@@ -70,6 +70,7 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
             pools.build(problem, classes, hosts),
             ha.build(problem, classes, hosts),
             headroom.build(problem, classes, hosts),
+            limits.build(problem, classes),
         ]
     )
     return Instance(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from vplacer.constraints.disturbance import NONE, Disturbance
 from vplacer.constraints.seating import Seating, reseated
 from vplacer.request.demand import BoundBy
 from vplacer.solver.cells import Cell
@@ -28,6 +29,13 @@ def seating_of_option(option: Option, cells: Sequence[Cell]) -> Seating:
                 labels += [cells[cell].card.label or ""] * count
     found = tuple((count, frozenset(cells[cell].addresses)) for cell, count in sorted(static.items()))
     return Seating(option.nodes, found, tuple(labels))
+
+
+def option_change(cls: DemandClass, option: Option, state: HostState) -> Disturbance:
+    """Return what an option does to the VM of a class; nothing to VMs to be made."""
+    if cls.vm is None:
+        return NONE
+    return cls.disturbed(state.host.moid, seating_of_option(option, state.cells))
 
 
 def option_cost(cls: DemandClass, option: Option, state: HostState) -> int:

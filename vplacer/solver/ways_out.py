@@ -7,7 +7,9 @@ from dataclasses import replace
 from itertools import islice
 
 from vplacer.constraints import costs
+from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
 from vplacer.constraints.registry import Relaxation, checks, filters
+from vplacer.constraints.state import Violation
 from vplacer.request.demand import Demand, ResolvedRequest
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
@@ -197,7 +199,7 @@ def _sums(beside: Beside, cls: DemandClass, rejections: dict[str, Rejection]) ->
     inventory = beside.problem.inventory
     firsts: dict[tuple[str, str], str] = {}
     for moid, rejection in rejections.items():
-        if rejection.constraint in ("pool-memory", "headroom"):
+        if rejection.constraint in ("pool-memory", "headroom", "change-limits"):
             firsts.setdefault((rejection.constraint, inventory.host_by_moid[moid].cluster or moid), moid)
     found = []
     for (constraint, _), moid in islice(firsts.items(), MAX_SUMS):
@@ -210,9 +212,23 @@ def _sums(beside: Beside, cls: DemandClass, rejections: dict[str, Rejection]) ->
             less = replace(request, options=replace(request.options, headroom_hosts=0))
             found.append(Way(way, cls.demand, beside.with_request(less)))
             continue
+        if constraint == "change-limits":
+            found.append(_more_changes(beside, cls, exceeded[0]))
+            continue
         numbers = dict(exceeded[0].numbers)
         gib = -(-(numbers["needed_mib"] - numbers["unreserved_mib"]) // 1024)
         pool = exceeded[0].evidence.partition(":")[0]
         way = Relaxation(f"let {pool} reserve {gib} GiB more", costs.HOST_CHANGE + 2)
         found.append(Way(way, cls.demand, beside, lets_in=1))
     return found
+
+
+def _more_changes(beside: Beside, cls: DemandClass, exceeded: Violation) -> Way:
+    """A limit of power cycles or moves that is as high as this one more needs."""
+    (name, number), _ = exceeded.numbers
+    request = beside.problem.request
+    field = {POWER_CYCLES: "max_power_cycles", MOVES: "max_moves"}[name]
+    more = replace(request, options=replace(request.options, **{field: number}))  # type: ignore[arg-type]
+    text = f"allow {number} {name.replace('_', ' ')}"
+    way = Relaxation(text, costs.SOFTER_RULE, None, f"limits.{name}", str(number))
+    return Way(way, cls.demand, beside.with_request(more))

@@ -12,7 +12,7 @@ from functools import cached_property
 
 Key = tuple[str, int | str]
 """A quantity of one host: ("seats", class), of those ("new", class) are not VMs that stay;
-("as_is", class); ("rule", name)."""
+("as_is", class); ("rule", name); ("power_cycles", 0) and ("moves", 0): what is done to existing VMs."""
 
 
 @dataclass(frozen=True)
