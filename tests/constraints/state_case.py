@@ -60,7 +60,7 @@ def build_state(site: dict[str, Any], case: dict[str, Any]) -> State:
     request = ResolvedRequest(
         demands=tuple(names.demand(raw) for raw in case.get("demands", [])),
         rules=names.rules(case.get("rules", {})),
-        options=_options(case.get("options", {})),
+        options=_options(names, case.get("options", {})),
     )
     problem = Problem(loaded.inventory, topologies, request)
     placements = tuple(
@@ -69,8 +69,10 @@ def build_state(site: dict[str, Any], case: dict[str, Any]) -> State:
     return State(problem, placements)
 
 
-def _options(raw: dict[str, Any]) -> RequestOptions:
+def _options(names: Names, raw: dict[str, Any]) -> RequestOptions:
     values = dict(raw)
+    if "evacuate" in values:
+        values["evacuate"] = tuple(names.hosts[name] for name in values["evacuate"])
     for key in ("cpu_overcommit", "memory_overcommit"):
         if key in values:
             values[key] = (("", float(values[key])),)

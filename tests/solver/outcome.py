@@ -25,9 +25,10 @@ from vplacer.inventory.site import Site
 from vplacer.inventory.vcenter import Inventory
 from vplacer.jobs.plan import PlanOptions, make_plan, make_problem
 from vplacer.jobs.source import Reading, SourceOptions
+from vplacer.jobs.upkeep import UpkeepOptions, search_for
 from vplacer.plan.model import Plan, VmPlan
 from vplacer.report.plan_text import plan_text
-from vplacer.request.load import parse_request
+from vplacer.request.load import empty_request, parse_request
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import DemandReasons, Solution, SolveOptions
 from vplacer.topology.build import build_topologies
@@ -90,14 +91,25 @@ class Outcome:
 
 
 def decide(inventory: Inventory, overlays: tuple[Overlay, ...], case: dict[str, Any]) -> Outcome:
-    """Solve the ``request`` of a case, with its ``options``, on an inventory."""
-    request = parse_request(json.dumps({"version": 1, **case["request"]}), "request.yaml")
+    """Solve the ``request`` of a case, if it has one, with its ``options``, on an inventory.
+
+    ``upkeep`` among the options: fields of `UpkeepOptions`.
+    """
+    has_request = bool(case.get("request"))
+    request = empty_request()
+    if has_request:
+        request = parse_request(json.dumps({"version": 1, **case["request"]}), "request.yaml")
     reading = Reading(inventory, overlays, ())
     flags = dict(case.get("options", {}))
     flags["include_managed"] = tuple(flags.get("include_managed", ()))
-    options = PlanOptions(SourceOptions(), "request.yaml", **flags)
+    upkeep = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in flags.pop("upkeep", {}).items()
+    }
+    flags["upkeep"] = UpkeepOptions(**upkeep)
+    options = PlanOptions(SourceOptions(), "request.yaml" if has_request else None, **flags)
     problem = make_problem(request, reading, options)
-    solution = solve(problem, SolveOptions())
+    solution = solve(problem, search_for(options.upkeep, SolveOptions()))
     plan = make_plan(problem, solution, request, reading, NOW, None)
     return Outcome(problem, solution, plan)
 

@@ -5,7 +5,7 @@ as data. A case adds its own to them (mappings are merged, lists are joined) and
 
 - ``title``, and ``source``: who met this in the field, or the paragraph of the documentation;
 - ``claims``: cards that a host says a VM holds, host to card to VM, whether the VM runs or not;
-- ``options``: ``include_managed``, ``repair``, ``partial`` as on the command line;
+- ``options``: ``include_managed``, ``partial``, ``upkeep`` as on the command line;
 - ``expect``: see `tests.solver.outcome`;
 - ``xfail``: what is known to be wrong, if the case does not hold yet.
 """
@@ -36,7 +36,7 @@ def joined(base: Any, more: Any) -> Any:
     return more
 
 
-def _each_case(known_wrong: bool = True) -> Iterator[Any]:
+def solver_cases(known_wrong: bool = True) -> Iterator[Any]:
     """Read the cases; ``known_wrong``: whether those that do not hold yet are marked so."""
     for path in sorted(CASES.glob("*.yaml")):
         document = parse_document(path.read_text(), path.name).data
@@ -59,12 +59,12 @@ def _run(case: dict[str, Any]) -> Outcome:
     return decide(claimed(site, case.get("claims", {})), site.overlays, case)
 
 
-@pytest.mark.parametrize("case", list(_each_case()))
+@pytest.mark.parametrize("case", list(solver_cases()))
 def test_case(case: dict[str, Any]) -> None:
     check_expected(_run(case), case["expect"])
 
 
-@pytest.mark.parametrize("case", list(_each_case(known_wrong=False)))
+@pytest.mark.parametrize("case", list(solver_cases(known_wrong=False)))
 def test_column_generation_finds_as_much(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """What large sites are solved with gives the same values here, and claims no bound that is too good."""
     exact = _run(case).solution

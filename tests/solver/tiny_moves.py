@@ -12,6 +12,7 @@ from tests.solver.tiny import changed, demands
 from vplacer.constraints.state import Problem
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Inventory
+from vplacer.inventory.vm import VgpuBacking
 from vplacer.request.demand import Apart, Demand, Gang, RequestOptions, ResolvedRequest, Rules, Together
 from vplacer.topology.build import build_topologies
 
@@ -37,8 +38,8 @@ def _site(draw: st.DrawFn) -> dict[str, Any]:
         vm: dict[str, Any] = {
             "name": f"run-{number}",
             "on": f"esx0{host}",
-            "cpus": draw(st.sampled_from([1, 3, 6])),
-            "memory_gib": draw(st.sampled_from([2, 20])),
+            "cpus": draw(st.sampled_from([1, 2, 3])),
+            "memory_gib": draw(st.sampled_from([2, 8])),
         }
         if draw(st.integers(0, 5)) == 0:
             vm["power"] = "off"
@@ -63,20 +64,25 @@ def _site(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def _with_vmotion(inventory: Inventory, migratable: bool | None) -> Inventory:
-    """Say of all vGPU profiles whether vMotion can move them; None = vCenter does not tell."""
-    hosts = tuple(
-        replace(host, vgpu_profiles=tuple(replace(p, migratable=migratable) for p in host.vgpu_profiles))
-        for host in inventory.hosts
-    )
-    return replace(inventory, hosts=hosts)
+def with_vmotion(inventory: Inventory, migratable: bool | None) -> Inventory:
+    """Say of all vGPUs of VMs whether vMotion can move them; None = it is not told."""
+    vms = []
+    for vm in inventory.vms:
+        devices = tuple(
+            replace(device, backing=replace(device.backing, migratable=migratable))
+            if isinstance(device.backing, VgpuBacking)
+            else device
+            for device in vm.devices
+        )
+        vms.append(replace(vm, devices=devices))
+    return replace(inventory, vms=tuple(vms))
 
 
 @st.composite
 def moving_problems(draw: st.DrawFn) -> Problem:
     """Two running VMs that may be changed, and now and then a new one."""
     site = load_site_text(json.dumps(draw(_site())), "tiny.yaml")
-    inventory = _with_vmotion(site.inventory, draw(st.sampled_from([None, True])))
+    inventory = with_vmotion(site.inventory, draw(st.booleans()))
     asked: list[Demand] = []
     vgpu = any(host.vgpu_profiles for host in inventory.hosts)
     for vm in inventory.vms[:2]:

@@ -11,6 +11,7 @@ import click
 from vplacer.cli import failure
 from vplacer.cli.common import Command, Common, common_of, examples
 from vplacer.cli.examples_type import FileOrExample
+from vplacer.cli.host_names import complete_host
 from vplacer.cli.interrupt import graceful_interrupt
 from vplacer.cli.moment import MOMENT
 from vplacer.cli.output import emit, remark
@@ -61,6 +62,7 @@ def _homes(result: PlanResult) -> str:
 
 def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> PlanOptions:
     from vplacer.jobs.plan import PlanOptions
+    from vplacer.jobs.upkeep import UpkeepOptions
     from vplacer.solver.verdict import SolveOptions
 
     for name in ("output", "record"):
@@ -75,7 +77,14 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
         request=values["request"],
         now=values["now"],
         partial=values["partial"],
-        repair=values["repair"],
+        upkeep=UpkeepOptions(
+            evacuate=values["evacuate"],
+            evacuate_powered_off=values["evacuate_powered_off"],
+            may_move=values["may_move"],
+            repair=values["repair"],
+            max_power_cycles=values["max_power_cycles"],
+            max_moves=values["max_moves"],
+        ),
         include_managed=values["include_managed"],
         previous=values["since"],
         output=values["output"],
@@ -124,8 +133,8 @@ command = Command(
             ["-r", "--request"],
             metavar="FILE",
             type=FileOrExample("requests"),
-            required=True,
-            help="The request: a YAML file (`vplacer schema request`), or the name of an example.",
+            help="The request: a YAML file (`vplacer schema request`), or the name of an example. Needed "
+            "without --evacuate and --repair.",
         ),
         click.Option(["--dry-run"], is_flag=True, help="Compute and print; write nothing anywhere."),
         click.Option(
@@ -151,9 +160,42 @@ command = Command(
             help="Place what can be placed and name the rest, or place all.",
         ),
         click.Option(
+            ["--evacuate"],
+            metavar="HOST",
+            multiple=True,
+            shell_complete=complete_host,
+            help="Empty this host: every VM that runs on it gets a place elsewhere (name, pattern or managed "
+            "object id; more than once).",
+        ),
+        click.Option(
+            ["--evacuate-powered-off"],
+            is_flag=True,
+            help="With --evacuate: VMs that are off leave the host too. Templates stay.",
+        ),
+        click.Option(
             ["--repair"],
             is_flag=True,
-            help="Also move VMs of the request that already have what they ask for.",
+            help="Change only VMs that are not as they should be today, with the fewest power cycles: of "
+            "those of the request, or without one of all that run.",
+        ),
+        click.Option(
+            ["--may-move"],
+            metavar="VM",
+            multiple=True,
+            help="This VM may be moved to make room for others (name, pattern or managed object id; more "
+            "than once).",
+        ),
+        click.Option(
+            ["--max-power-cycles"],
+            type=click.IntRange(min=0),
+            show_default="as the request says",
+            help="Most power cycles of running VMs in the whole plan.",
+        ),
+        click.Option(
+            ["--max-moves"],
+            type=click.IntRange(min=0),
+            show_default="as the request says",
+            help="Most VMs that change their host in the whole plan.",
         ),
         click.Option(
             ["--include-managed"],

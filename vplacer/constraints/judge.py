@@ -11,7 +11,7 @@ from vplacer.constraints.checks.placed import malformed
 from vplacer.constraints.filters.vm_host_rule import broken_rule
 from vplacer.constraints.registry import checks, filters
 from vplacer.constraints.state import Placement, Problem, State, Violation
-from vplacer.constraints.today import differences_today, placement_today
+from vplacer.constraints.today import differences_today, placement_today, why_it_leaves
 from vplacer.constraints.whereabouts import host_of
 from vplacer.request.demand import Demand
 
@@ -84,7 +84,10 @@ def check_vm_today(problem: Problem, demand: Demand) -> tuple[Violation, ...]:
     """
     differences = differences_today(problem, demand)
     if differences:
-        return tuple(Violation("stays", demand.id, text) for text in differences)
+        leaves = why_it_leaves(problem, demand)
+        return tuple(
+            Violation("evacuated" if text == leaves else "stays", demand.id, text) for text in differences
+        )
     nearness = problem.derive(_today_by_demand).get(demand.id, ())
     return (*nearness, *_broken_rules(problem, demand)) if demand.may_move else nearness
 

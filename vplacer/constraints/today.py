@@ -63,6 +63,18 @@ def differences_today(problem: Problem, demand: Demand) -> tuple[str, ...]:
     return problem.derive(_today, demand.id)[1]
 
 
+def why_it_leaves(problem: Problem, demand: Demand) -> str | None:
+    """Return that of `differences_today` which says that a VM must leave its host, or None."""
+    vm = problem.inventory.vm_by_moid.get(demand.vm or "")
+    if vm is None or not must_leave(problem.request.options, vm, demand.power_on):
+        return None
+    return _emptied(problem.inventory.host_by_moid[vm.host or ""])
+
+
+def _emptied(host: Host) -> str:
+    return f"its host {host.name} is to be emptied"
+
+
 def has_what_it_asks(problem: Problem, demand: Demand) -> bool:
     """Whether a VM has the size, settings and devices its demand asks for, wherever it is and may be."""
     return problem.derive(_today, demand.id)[2]
@@ -124,7 +136,7 @@ def manual_nodes(vm: Vm) -> int | None:
 def _place_differences(problem: Problem, demand: Demand, vm: Vm, host: Host) -> list[str]:
     found = []
     if must_leave(problem.request.options, vm, demand.power_on):
-        found.append(f"its host {host.name} is to be emptied")
+        found.append(_emptied(host))
     if demand.hosts and host.moid not in demand.hosts:
         found.append(f"it is on {host.name}")
     if demand.clusters and host.cluster not in demand.clusters:

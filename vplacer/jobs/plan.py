@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from vplacer.jobs.file_kind import FileKind, kind_of
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_file_twice
 from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
+from vplacer.jobs.upkeep import UpkeepOptions, search_for, upkeep_of, with_upkeep
 from vplacer.jobs.world import World, timestamp
 from vplacer.solver.verdict import SolveOptions, Status, StoppedBy
 
@@ -32,10 +33,10 @@ class PlanOptions:
 
     Args:
         source: where the inventory comes from.
-        request: a request file, or the name of an example.
+        request: a request file, or the name of an example; None = none, where the upkeep needs none.
         now: the time the plan is stamped with; None = the clock's.
         partial: place what can be placed; None = as the request says.
-        repair: also improve VMs of the request that already have what was asked for.
+        upkeep: what is done to running VMs, whether the request names them or not.
         include_managed: names of VMs that are placed although somebody else owns them.
         previous: an earlier plan to compare with.
         output: where the plan is saved; None = nowhere.
@@ -43,10 +44,10 @@ class PlanOptions:
     """
 
     source: SourceOptions
-    request: str
+    request: str | None = None
     now: datetime | None = None
     partial: bool | None = None
-    repair: bool = False
+    upkeep: UpkeepOptions = field(default_factory=UpkeepOptions)
     include_managed: tuple[str, ...] = ()
     previous: Path | None = None
     output: Path | None = None
@@ -76,11 +77,10 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
         Undecided: a limit was reached before any placement was found.
         VplacerError: the request or the inventory cannot be used, see `vplacer.errors`.
     """
-    from vplacer.request.load import load_request
     from vplacer.topology.measured import measured_homes
 
-    request_path = file_or_fixture("requests", options.request)
-    request = load_request(request_path)
+    request_path = file_or_fixture("requests", options.request) if options.request is not None else None
+    request = _load(request_path, options)
     _check_outputs(options, request_path)
     previous = _previous(options, world)
     reading = read_source(options.source, world)
@@ -99,16 +99,36 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     return PlanResult(plan, seconds, saved, reading.overlay_origins, homes)
 
 
-def _check_outputs(options: PlanOptions, request: Path) -> None:
+def _load(path: Path | None, options: PlanOptions) -> RequestFile:
+    """Load the request; without one, one that asks for nothing.
+
+    Raises:
+        UsageError: there is nothing to plan.
+    """
+    from vplacer.request.load import empty_request, load_request
+
+    if path is not None:
+        return load_request(path)
+    if not options.upkeep.needs_no_request:
+        raise UsageError(
+            "there is nothing to plan: no request was given",
+            hint="name one with --request; without one, --evacuate HOST empties hosts and --repair mends "
+            "what runs",
+        )
+    return empty_request()
+
+
+def _check_outputs(options: PlanOptions, path: Path | None) -> None:
     """Refuse outputs that would replace what is read, or each other."""
     record, source = options.source.record, options.source
+    request = [path] if path is not None else []
     refuse_one_file_twice(options.output, record)
     if record is not None:
-        refuse_inputs(record, [request, *([options.previous] if options.previous else [])])
+        refuse_inputs(record, [*request, *([options.previous] if options.previous else [])])
     if options.output is not None:
         # The plan of --since may be replaced: it is a plan, and read before.
         check_output(
-            options.output, FileKind.PLAN, inputs=(request, *source_files(source)), force=source.force
+            options.output, FileKind.PLAN, inputs=(*request, *source_files(source)), force=source.force
         )
 
 
@@ -120,6 +140,7 @@ def make_problem(request: RequestFile, reading: Reading, options: PlanOptions) -
     from vplacer.topology.build import build_topologies
 
     _refuse_unknown(options.include_managed, reading.inventory)
+    upkeep = upkeep_of(options.upkeep, reading.inventory, options.request is not None)
     topologies = build_topologies(reading.inventory, reading.overlays)
     resolved = resolve(
         request,
@@ -127,15 +148,11 @@ def make_problem(request: RequestFile, reading: Reading, options: PlanOptions) -
         topologies,
         owner_reason=lambda vm: reason_left_alone(vm, reading.inventory),
         include_managed=frozenset(options.include_managed),
+        upkeep=upkeep,
     )
-    if options.partial is not None:
-        resolved = replace(resolved, options=replace(resolved.options, partial=options.partial))
-    if options.repair:
-        # A VM that may move is looked at like any other, also where it meets the request today.
-        resolved = replace(
-            resolved, demands=tuple(replace(demand, may_move=True) for demand in resolved.demands)
-        )
-    return Problem(reading.inventory, topologies, resolved)
+    return with_upkeep(
+        Problem(reading.inventory, topologies, resolved), options.upkeep, upkeep, options.partial
+    )
 
 
 def _refuse_unknown(names: Sequence[str], inventory: Inventory) -> None:
@@ -160,7 +177,7 @@ def _solve(problem: Problem, options: PlanOptions, world: World) -> tuple[Soluti
         stop = stopper(asked, world.seconds, options.search.time_limit_s)
         world.progress.step("solving", 0, None)
         try:
-            solution = solve(problem, options.search, stop)
+            solution = solve(problem, search_for(options.upkeep, options.search), stop)
         except Undecided as error:
             if asked():
                 raise KeyboardInterrupt from error

@@ -41,6 +41,7 @@ from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
 from vplacer.plan.settings import manual_cores_per_node
 from vplacer.plan.source import source_of
 from vplacer.plan.steps import steps_of
+from vplacer.plan.upkeep_notes import evacuation_notes, over_limit_notes
 from vplacer.solver.verdict import Solution, Status
 
 
@@ -89,6 +90,7 @@ def build_plan(
         for placement in sorted(solution.placements, key=lambda item: order[item.demand])
     )
     placed_all = not solution.unplaced or problem.request.options.partial
+    over_limit = over_limit_notes(problem.request.options, sum(vm.impact.power_cycle for vm in vms))
     decided = solution.status in (Status.OPTIMAL, Status.FEASIBLE)
     return Plan(
         tool_version=tool_version,
@@ -98,7 +100,7 @@ def build_plan(
             PurePath(problem.request.source).name, problem.request.sha256, _canonical(request_document)
         ),
         verdict=_verdict(solution),
-        applyable=bool(steps) and placed_all and decided,
+        applyable=bool(steps) and placed_all and decided and not over_limit,
         summary=_summary(problem, vms, violations_before, violations_after),
         vms=vms,
         unplaced=tuple(Unplaced(item, problem.demand_by_id[item].name) for item in solution.unplaced),
@@ -107,6 +109,8 @@ def build_plan(
         observed=_observed(problem, jobs),
         drift=tuple(drift),
         notes=(
+            *over_limit,
+            *evacuation_notes(state),
             *problem.request.notes,
             *off_notes(state, [job.draft for job in jobs]),
             *off_claim_notes(state, [job.draft for job in jobs]),

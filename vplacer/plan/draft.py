@@ -21,7 +21,7 @@ from vplacer.plan.changes import (
     UpgradeHardware,
 )
 from vplacer.plan.device_match import device_difference
-from vplacer.plan.settings import Settings, wanted_settings
+from vplacer.plan.settings import Settings, wanted_settings, without_mmio
 from vplacer.plan.wanted_devices import WantedDevices, group_network, needs_network, wanted_devices
 from vplacer.request.demand import Demand
 
@@ -105,6 +105,8 @@ def draft(state: State, placement: Placement, *, cold: bool = False) -> Draft:
     wanted = wanted_devices(demand, placement, host, vnodes)
     here = inventory.host_by_moid.get(today.host or "")
     difference = device_difference(today, wanted, here, host, moves=moves or is_new)
+    if moves and today.is_on and can_move_live(today, here) and not (difference.detach or difference.changes):
+        settings = without_mmio(settings)
     upgrade = _upgrade(demand, today)
     detach = Reconfigure(devices=difference.detach)
     if is_new:  # a clone is made off its template's devices in one task, before its first power-on

@@ -44,7 +44,7 @@ def reasons_of(draft: Draft, violations: Iterable[Violation]) -> tuple[Reason, .
     if draft.is_new:
         return (Reason("new", f"to be made from template {draft.today.name}"),)
     found = {item.constraint: item.evidence for item in reversed(list(violations))}
-    reasons = [Reason(code, text, violation=True) for code, text in sorted(found.items())]
+    reasons = [Reason(code, text, violation=code != "evacuated") for code, text in sorted(found.items())]
     reasons += _resized(draft)
     if draft.upgrade is not None:
         reasons.append(Reason("hardware-version", f"hardware version {draft.upgrade.before} is too old"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vplacer.constraints.state import Placement
 from vplacer.constraints.supply import demand_parts
@@ -42,6 +42,12 @@ class Settings:
     extra_config: tuple[ExtraConfigChange, ...]
     shape: VnumaShape | None
     notes: tuple[str, ...]
+
+
+def without_mmio(settings: Settings) -> Settings:
+    """Leave the MMIO region as it is: of a VM that runs with its devices and keeps them, it suffices."""
+    kept = tuple(change for change in settings.extra_config if change.key not in (USE_64BIT, SIZE_GB))
+    return replace(settings, extra_config=kept)
 
 
 def vnuma_nodes_of(demand: Demand, placement: Placement, host: Host) -> int:

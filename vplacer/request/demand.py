@@ -246,7 +246,8 @@ class ResolvedRequest:
 
     ``left_alone``: VMs others own, busy ones, pinned ones. ``notes``: what the user should know.
     ``sha256`` of the canonical request document goes into the plan. ``future``: the mix of VMs expected
-    later, as stated; empty = not stated (see `future.future_mix`).
+    later, as stated; empty = not stated (see `future.future_mix`). ``derived``: ids of demands that no
+    request describes: VMs that shall be what they are today.
     """
 
     demands: tuple[Demand, ...]
@@ -257,3 +258,4 @@ class ResolvedRequest:
     sha256: str = ""
     source: str = ""
     future: tuple[FutureShape, ...] = ()
+    derived: tuple[str, ...] = ()

@@ -213,7 +213,7 @@ class DemandMaker:
                 return self.lookup.find_network(pointer, word, hosts)
 
             nics = tuple(self.asks.nic(spec, policy, bool(gpus), find_network) for spec in entry.nics)
-        manual = _manual_nodes(base)
+        manual = manual_nodes(base)
         nodes = manual if cpus == base.cpus else None
         if entry.vnuma_stated:
             nodes = entry.vnuma_nodes
@@ -301,7 +301,7 @@ def _why_held(vm: Vm, today: TodaysDevices) -> str | None:
     return listed(today.others) if today.others else None
 
 
-def _manual_nodes(vm: Vm) -> int | None:
+def manual_nodes(vm: Vm) -> int | None:
     """Return the vNUMA nodes set by hand today; None = automatic."""
     per_node = vm.vnuma.cores_per_node
     if vm.vnuma.auto or not per_node or vm.cpus % per_node:

@@ -62,6 +62,11 @@ def parse_request(text: str, path: str) -> RequestFile:
     return _Builder(document).build()
 
 
+def empty_request() -> RequestFile:
+    """Return a request that asks for nothing: for commands that look after what runs."""
+    return _Builder(Document("", {"version": FORMAT_VERSION, "vms": []}, {}, {})).build()
+
+
 def _refuse_newer(document: Document) -> None:
     version = document.data.get("version") if isinstance(document.data, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > FORMAT_VERSION:

@@ -17,6 +17,7 @@ from vplacer.request.future import FutureMaker
 from vplacer.request.lookup import Lookup
 from vplacer.request.rules import RuleMaker, joined, touching, vcenter_rules
 from vplacer.request.select import Selection
+from vplacer.request.upkeep import NO_UPKEEP, RunningVms, Upkeep
 from vplacer.topology.host_topology import HostTopology
 
 OwnerReason = Callable[[Vm], str | None]
@@ -37,6 +38,7 @@ def resolve(
     *,
     owner_reason: OwnerReason = nobody,
     include_managed: frozenset[str] = frozenset(),
+    upkeep: Upkeep = NO_UPKEEP,
 ) -> ResolvedRequest:
     """Match a request with one inventory.
 
@@ -46,6 +48,7 @@ def resolve(
         topologies: topology by host moid.
         owner_reason: why a VM must be left alone (somebody owns it, or it is busy), or None.
         include_managed: names or moids of VMs to change in spite of that reason.
+        upkeep: what becomes of running VMs, whether the request names them or not.
 
     Raises:
         UnknownObjectError, AmbiguousObjectError, FileFormatError: after the first fault; the text lists all.
@@ -57,8 +60,10 @@ def resolve(
     demands: list[Demand] = []
     left_alone: list[LeftAlone] = []
     mix = FutureMaker(lookup, complaints, maker)
+    running = RunningVms(upkeep, inventory, topologies, owner_reason, include_managed)
     for target in targets:
-        made = maker.make(target)
+        adapted = running.adapted(target)
+        made = adapted if isinstance(adapted, LeftAlone) else maker.make(adapted)
         if isinstance(made, LeftAlone):
             left_alone.append(made)
             mix.left_alone(target)
@@ -66,10 +71,14 @@ def resolve(
             demands.append(made)
             mix.made(target, made)
     maker.complain_of_taken_names()
+    named = frozenset(target.vm.moid for target in targets if target.vm is not None)
+    others = running.others(named, demands)
+    demands += others.demands
+    left_alone += others.left_alone
     members = RuleMaker(inventory, lookup, complaints, tuple(demands), tuple(left_alone))
     rules = members.rules(request.rules)
     gangs = members.gangs(request.gangs)
-    options = _options(request, lookup)
+    options = replace(_options(request, lookup), evacuate=upkeep.evacuate, evacuate_off=upkeep.evacuate_off)
     future = mix.shapes(request.future)
     complaints.raise_all()
     with_links = _with_links_up(demands, gangs)
@@ -79,10 +88,11 @@ def resolve(
         rules=touching(bound, with_links),
         options=options,
         left_alone=tuple(left_alone),
-        notes=request.notes + maker.notes() + mix.notes(),
+        notes=request.notes + maker.notes() + mix.notes() + others.notes,
         sha256=request_sha256(request.data),
         source=request.document.path,
         future=future,
+        derived=tuple(demand.id for demand in others.demands),
     )
 
 

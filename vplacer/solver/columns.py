@@ -92,7 +92,7 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
     all_placed = True
     for number, level in enumerate(instance.levels):
         most = plain.get(level.id)
-        if level.id == "moves" and not all_placed:
+        if level.id in ("power_cycles", "moves") and not all_placed:
             most = None
         share = search.left / (len(instance.levels) - number)
         bounds[level.id] = _level(search, level.id, most, share)

@@ -157,6 +157,10 @@ def solve_exact(
         columns = exact.columns(result.solver)
         exact.require(level.id, result.value)
         exact.hint(result.solver)
+    if columns is None and instance.levels:
+        # No level can change: every host as it is, told by the model like any other answer.
+        first = instance.levels[0].id
+        columns = exact.columns(exact.solve(first, seed=seed, work=left, should_stop=should_stop).solver)
     return _answer(instance, columns or {}, bounds, stopped)
 
 

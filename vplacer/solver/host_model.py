@@ -213,6 +213,8 @@ class HostEncoder:
             penalty = cpu_only_cost(cls.demand, cls.stay.nodes if cls.stay else (), gpu_nodes, has_gpu)
             if penalty:
                 levels["room"].append(-penalty * keep)
+        if POWER_CYCLES in self.vars.changes:
+            levels["power_cycles"].append(-1 * self.vars.changes[POWER_CYCLES])
         levels["locality"] += self._wishes()
         levels["room"] += self._whole_blocks(blocks_of(self.state))
         levels["hosts"].append(self._host_use())

@@ -38,7 +38,7 @@ def levels_for(
     Raises:
         UsageError: an unknown level name, or "placed" is not first.
     """
-    known = ("placed", "locality", "moves", "room", "hosts")
+    known = ("placed", "locality", "power_cycles", "moves", "room", "hosts")
     for name in order:
         if name not in known:
             raise UsageError(f"unknown objective level '{name}'", hint=f"levels: {', '.join(known)}")
@@ -52,6 +52,8 @@ def levels_for(
         elif name == "locality":
             title = "preferred locality and rules" if wishes else "preferred locality"
             found.append(Level("locality", title, "points", True))
+        elif name == "power_cycles":
+            found.append(Level("power_cycles", "power cycles", "power cycles", False))
         elif name == "moves":
             found.append(Level("moves", "power cycles and moves", "cost", False))
         elif name == "room":

@@ -16,7 +16,7 @@ from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import ActiveVm, HostState
 from vplacer.solver.levels import cpu_only_cost
 from vplacer.solver.option import takes_function
-from vplacer.solver.reseat import option_cost
+from vplacer.solver.reseat import option_change, option_cost
 from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
 
 
@@ -34,6 +34,7 @@ def plan_values(
         values[f"placed:{cls.demand.priority}"] += cls.demand.weight_milli * count
         values["locality"] += option.points * count
         values["moves"] -= option_cost(cls, option, state) * count
+        values["power_cycles"] -= option_change(cls, option, state).power_cycle * count
         values["room"] -= cpu_only_cost(cls.demand, option.nodes, gpu_nodes, has_gpu) * count
     for index in plan.stays:
         cls = classes[index]

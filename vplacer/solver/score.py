@@ -73,7 +73,9 @@ def measure(state: State, levels: tuple[ObjectiveLevel, ...]) -> dict[str, int]:
         if "moves" in asked and not placement.stays:
             vm = problem.inventory.vm_by_moid.get(demand.vm or "")
             other = vm is not None and reseated(vm, seating_of_placement(demand, placement))
-            values["moves"] += change_cost(disturbance_of(problem, placement), other)
+            change = disturbance_of(problem, placement)
+            values["moves"] += change_cost(change, other)
+            values["power_cycles"] = values.get("power_cycles", 0) + change.power_cycle
     if "locality" in asked:
         values["locality"] += measured(state)
     for host in problem.inventory.hosts:

@@ -33,8 +33,8 @@ class StoppedBy(StrEnum):
 class LevelResult:
     """One level of the objective.
 
-    ``id``: "placed:<priority>", "locality", "moves", "room", "hosts". ``maximise`` tells the sense;
-    ``bound`` is the proved best possible given the levels before it, None = no bound proved.
+    ``id``: "placed:<priority>", "locality", "power_cycles", "moves", "room", "hosts". ``maximise`` tells the
+    sense; ``bound`` is the proved best possible given the levels before it, None = no bound proved.
     ``unit`` says what the integer counts.
     """
 

@@ -229,6 +229,7 @@ def _more_changes(beside: Beside, cls: DemandClass, exceeded: Violation) -> Way:
     request = beside.problem.request
     field = {POWER_CYCLES: "max_power_cycles", MOVES: "max_moves"}[name]
     more = replace(request, options=replace(request.options, **{field: number}))  # type: ignore[arg-type]
-    text = f"allow {number} {name.replace('_', ' ')}"
+    words = name.replace("_", " ").removesuffix("s" if number == 1 else "")
+    text = f"allow {number} {words}"
     way = Relaxation(text, costs.SOFTER_RULE, None, f"limits.{name}", str(number))
     return Way(way, cls.demand, beside.with_request(more))

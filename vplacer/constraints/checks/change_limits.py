@@ -15,7 +15,7 @@ POWER_CYCLES = "power_cycles"
 MOVES = "moves"
 """What is limited; also the keys of the request under ``limits``."""
 
-_WORDS = {POWER_CYCLES: "power cycles of running VMs", MOVES: "VMs moved to other hosts"}
+_WORDS = {POWER_CYCLES: "power cycle{} of running VMs", MOVES: "VM{} moved to another host"}
 
 
 def limits_of(options: RequestOptions) -> dict[str, int]:
@@ -37,7 +37,8 @@ def check(state: State) -> Iterable[Violation]:
     for name, most in limits.items():
         number = len(counted[name])
         if number > most:
-            text = f"{number} {_WORDS[name]}, at most {most} allowed"
+            counted_as = _WORDS[name].format("" if number == 1 else "s")
+            text = f"{number} {counted_as}, at most {most} allowed"
             yield Violation(ID, counted[name][-1], text, numbers=((name, number), ("most", most)))
 
 

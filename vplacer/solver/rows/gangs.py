@@ -25,9 +25,25 @@ def build(gangs: tuple[Gang, ...], classes: tuple[DemandClass, ...], hosts: tupl
         auxiliaries += names.values()
         for cls in members:
             rows += _follow(cls, names, fabric_of, hosts)
+        rows += _one_a_host(gang.name, members, names)
         if len(names) > 1:
             rows.append(Row(f"gang:{gang.name}:one", None, 1, auxiliary=dict.fromkeys(names.values(), 1)))
     return RowSet(tuple(rows), dict.fromkeys(auxiliaries, 1))
+
+
+def _one_a_host(gang: str, members: list[DemandClass], names: dict[str, str]) -> list[Row]:
+    """Rows of hosts where several members are today: all but one must leave if the gang is placed."""
+    homes: dict[str, list[DemandClass]] = {}
+    for cls in members:
+        if cls.stay is not None and cls.home is not None:
+            homes.setdefault(cls.home, []).append(cls)
+    rows = []
+    for home, here in homes.items():
+        if len(here) > 1:
+            seats: dict[tuple[str, Key], int] = {(home, ("seats", cls.index)): 1 for cls in here}
+            less = dict.fromkeys(names.values(), len(here) - 1)
+            rows.append(Row(f"gang:{gang}:host:{home}", None, len(here), at=seats, auxiliary=less))
+    return rows
 
 
 def _follow(

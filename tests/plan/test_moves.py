@@ -1,0 +1,83 @@
+"""Plans about running VMs, carried out: hosts are empty afterwards, and nothing is left to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.plan.carry_out import World
+from tests.solver.outcome import decide
+from tests.solver.test_cases import solver_cases
+from tests.solver.tiny_moves import with_vmotion
+from vplacer.inventory.site_load import load_site_text
+from vplacer.plan.model import Plan
+from vplacer.request.evacuation import must_leave
+
+
+def _moves() -> Iterator[Any]:
+    for param in solver_cases():
+        if str(param.id).startswith("moves: ") and param.values[0]["expect"]["status"] == "optimal":
+            yield param
+
+
+@pytest.mark.parametrize("case", list(_moves()))
+def test_carried_out(case: dict[str, Any]) -> None:
+    site = load_site_text(json.dumps({"format_version": 1, **case["site"]}), "site.yaml")
+    found = decide(site.inventory, site.overlays, case)
+    world = World(site.inventory)
+    world.carry_out(found.plan)
+    after = world.result()
+    options = found.problem.request.options
+    left_alone = {item.vm for item in found.problem.request.left_alone}
+    there = {vm.name for vm in after.vms if must_leave(options, vm, False) and vm.moid not in left_alone}
+    # A VM that is suspended is named among the notes of the host.
+    assert there <= {"asleep"}
+    assert not decide(after, site.overlays, case).plan.steps
+    world.take_back(found.plan)
+    assert {vm.moid: vm.host for vm in world.result().vms} == {vm.moid: vm.host for vm in site.inventory.vms}
+
+
+SITE = {
+    "host_kinds": {
+        "shared": {
+            "cpu": {"packages": 2, "cores": 16},
+            "memory_gib": 256,
+            "devices": [{"gpu": "L40S", "node": 0}, {"gpu": "L40S", "node": 1}],
+            "vgpu": {"profiles": ["nvidia_l40s-24q"]},
+        }
+    },
+    "clusters": [{"name": "c", "hosts": [{"kind": "shared", "count": 2}]}],
+    "vms": [
+        {
+            "name": "desk",
+            "on": "esx01",
+            "cpus": 4,
+            "memory_gib": 16,
+            "devices": [{"vgpu": "nvidia_l40s-24q"}],
+        }
+    ],
+}
+
+
+def _emptied(migratable: bool | None) -> Plan:
+    site = load_site_text(json.dumps({"format_version": 1, **SITE}), "site.yaml")
+    inventory = with_vmotion(site.inventory, migratable)
+    return decide(inventory, site.overlays, {"options": {"upkeep": {"evacuate": ["esx01"]}}}).plan
+
+
+# Where the VM's device does not tell, its profile on the host does.
+@pytest.mark.parametrize("migratable", [True, False, None])
+def test_vgpus_move_live_only_where_that_is_known(migratable: bool | None) -> None:
+    plan = _emptied(migratable)
+    kinds = [step.kind.value for step in plan.steps]
+    levels = {level.id: level.value for level in plan.verdict.levels}
+    if migratable in (True, None):
+        assert kinds == ["migrate", "override_drs"]
+        assert (levels["power_cycles"], levels["moves"]) == (0, 3)
+    else:
+        assert kinds[:2] == ["power_off", "relocate"]
+        assert kinds[-1] == "power_on"
+        assert (levels["power_cycles"], levels["moves"]) == (1, 12)
