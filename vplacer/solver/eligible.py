@@ -91,11 +91,12 @@ def _eligibility(_problem: Problem, _options: RequestOptions) -> Eligibility:
 def _particular(problem: Problem, demand: Demand, moid: str) -> Hashable:
     """What the request, the rules and the VM's own place say of a host."""
     rules = rules_of_vm(problem, demand.id)
+    emptied = moid in problem.request.options.evacuate
     if not rules and demand.vm is None and not demand.hosts:
-        return None
+        return emptied
     vm = problem.inventory.vm_by_moid.get(demand.vm or "")
     named = tuple((rule.name, rule.apart, moid in hosts) for rule, hosts in rules)
-    return (named, bool(demand.hosts), moid in demand.hosts, vm is not None and vm.host == moid)
+    return (named, bool(demand.hosts), moid in demand.hosts, vm is not None and vm.host == moid, emptied)
 
 
 def _first(problem: Problem, demand: Demand, moid: str) -> Rejection | None:
