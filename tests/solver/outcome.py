@@ -3,8 +3,8 @@
 ``expect`` of a case: ``status`` and any of ``vms`` (see `_check_vm`), ``placed`` (how many), ``filled``
 (sets of cards, each given out whole or not at all), ``unplaced`` (all of them), ``same_host`` and
 ``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint, part of the evidence),
-``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM, parts of texts), ``levels``,
-``left_alone``, ``notes``.
+``conflicts`` (VM, see `_told`), ``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM,
+parts of texts), ``levels``, ``left_alone``, ``notes``.
 
 Cards are called ``gpu0``, ``nic0`` and so on in the order of their addresses.
 """
@@ -29,6 +29,7 @@ from vplacer.jobs.upkeep import UpkeepOptions, search_for
 from vplacer.plan.model import Plan, VmPlan
 from vplacer.report.plan_text import plan_text
 from vplacer.request.load import empty_request, parse_request
+from vplacer.solver.conflicts.conflict import Conflict
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import DemandReasons, Solution, SolveOptions
 from vplacer.topology.build import build_topologies
@@ -145,6 +146,7 @@ def _check_readable(found: Outcome) -> None:
         assert sorted(hosts) == sorted(found.problem.topologies)
         texts = [text for reason in item.rejections for _, text in reason.hosts]
         texts += [way.text for way in item.relaxations]
+        texts += [part.text for conflict in item.conflicts for part in conflict.parts]
         for text in texts:
             assert text
             assert not _MOID.search(text), text
@@ -243,6 +245,38 @@ def _check_reasons(found: Outcome, wanted: dict[str, dict[str, Any]]) -> None:
             assert says in have[host][1], have
 
 
+def _check_conflicts(found: Outcome, wanted: dict[str, list[dict[str, Any]]]) -> None:
+    """All sets of a VM are those stated, part by part."""
+    for name, sets in wanted.items():
+        have = [_told(found, conflict) for conflict in found.reasons[name].conflicts]
+        assert have == [{"minimal": True, "wanted": 1, **item} for item in sets], have
+
+
+def _told(found: Outcome, conflict: Conflict) -> dict[str, Any]:
+    """Return a set as cases write it.
+
+    ``wanted`` VMs, by default 1; ``minimal``, by default true; of each kind of part what it is about: fields
+    (wish, rule), names (vm, host, admission), how many of which class (demands), or true (running).
+    ``alone_too_little``: the parts that do not suffice alone, where there are any.
+    """
+    told: dict[str, Any] = {"minimal": conflict.minimal, "wanted": conflict.wanted}
+    inventory = found.problem.inventory
+    names = {vm.moid: vm.name for vm in inventory.vms} | found.hosts
+    names |= {cluster.moid: cluster.name for cluster in inventory.clusters}
+    too_little = []
+    for part in conflict.parts:
+        if part.kind == "running":
+            told["running"] = True
+        elif part.kind == "demands":
+            told.setdefault("demands", {})[found.demands[part.objects[0]]] = part.count
+        else:
+            about = part.field or ", ".join(names[moid] for moid in part.objects)
+            told.setdefault(part.kind, []).append(about)
+            if part.suffices is False:
+                too_little.append(about)
+    return {**told, "alone_too_little": too_little} if too_little else told
+
+
 def _check_ways_out(found: Outcome, wanted: dict[str, list[Any]]) -> None:
     """Each way stated is shown, in the order stated; an empty list = there is none."""
     for name, ways in wanted.items():
@@ -293,6 +327,7 @@ _CHECKS = {
     "same_host": _check_same_host,
     "different_hosts": _check_different_hosts,
     "reasons": _check_reasons,
+    "conflicts": _check_conflicts,
     "ways_out": _check_ways_out,
     "not_ways_out": _check_not_ways_out,
     "levels": _check_levels,

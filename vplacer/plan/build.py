@@ -301,6 +301,9 @@ def _names(problem: Problem, solution: Solution) -> dict[str, str]:
     for reason in solution.reasons:
         for rejection in reason.rejections:
             names |= {moid: inventory.host_by_moid[moid].name for moid, _ in rejection.hosts}
+        parts = (part for conflict in reason.conflicts for part in conflict.parts)
+        objects = {moid for part in parts for moid in part.objects}
+        names |= {moid: inventory.vm_by_moid[moid].name for moid in objects & inventory.vm_by_moid.keys()}
     names |= {cluster.moid: cluster.name for cluster in inventory.clusters}
     networks = {network.moid: network.name for network in inventory.networks}
     for demand in problem.request.demands:

@@ -8,6 +8,7 @@ from vplacer.plan.model import Plan
 from vplacer.report.constraint_words import constraint_words
 from vplacer.report.plan_words import aligned, count
 from vplacer.report.style import PLAIN, Style
+from vplacer.solver.conflicts.conflict import Conflict
 from vplacer.solver.verdict import DemandReasons, HostReason, Status
 
 MOST_HOSTS = 6
@@ -38,7 +39,7 @@ def _alike(reasons: Sequence[DemandReasons]) -> list[list[DemandReasons]]:
     """Put VMs together that the same hosts reject for the same reasons, with the same ways out."""
     groups: dict[object, list[DemandReasons]] = {}
     for item in reasons:
-        key = (item.hosts_considered, item.rejections, item.relaxations)
+        key = (item.hosts_considered, item.rejections, item.relaxations, item.conflicts)
         groups.setdefault(key, []).append(item)
     return list(groups.values())
 
@@ -50,11 +51,46 @@ def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLA
     lines = [style.paint(f"Cannot place {names}: {count(first.hosts_considered, 'host')} considered", "red")]
     rejections = sorted(first.rejections, key=lambda item: (-len(item.hosts), item.constraint))
     lines += [f"  {line}" for line in aligned([_rejection(plan, item) for item in rejections])]
+    for conflict in first.conflicts:
+        lines += _conflict(conflict, plan.name(first.demand))
     if not first.relaxations:
         return [*lines, "No single change that was tried makes room."]
     ordered = sorted(first.relaxations, key=lambda item: (item.cost, item.text))
     ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
     return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways))]
+
+
+_KINDS = {
+    "wish": "asked",
+    "rule": "rules",
+    "demands": "others",
+    "vm": "running",
+    "running": "running",
+    "host": "hosts",
+    "admission": "HA",
+}
+"""What the kinds of a conflict's parts are called, in the order in which they are told."""
+
+
+def _conflict(conflict: Conflict, name: str) -> list[str]:
+    """Return the things that cannot all hold, those of a kind in one line."""
+    needed = ": without any one of them the rest can" if conflict.minimal else ", perhaps fewer of them"
+    left_out = conflict.hosts_left_out
+    unseen = f" ({count(left_out, 'kind')} of hosts not looked at)" if left_out else ""
+    some = any(part.suffices for part in conflict.parts)
+    rows = [("VMs", name if conflict.wanted == 1 else f"{conflict.wanted} like {name}")]
+    for word in dict.fromkeys(_KINDS.values()):
+        told = [
+            f"{part.text} (alone not enough)" if some and part.suffices is False else part.text
+            for part in conflict.parts
+            if _KINDS[part.kind] == word
+        ]
+        if told:
+            rows.append((word, "; ".join(told)))
+    lines = [f"These cannot all hold{needed}{unseen}", *(f"  {line}" for line in aligned(rows))]
+    if conflict.parts and all(part.suffices is False for part in conflict.parts):
+        lines.append("  Giving up one of them is not enough: more is in the way.")
+    return lines
 
 
 def _rejection(plan: Plan, reason: HostReason) -> tuple[str, str, str, str]:

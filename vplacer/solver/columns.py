@@ -182,7 +182,7 @@ def _weights(search: _Search, kind: HostKind, duals: Mapping[str, int]) -> dict[
 
 def _round(search: _Search, level: str) -> None:
     """Take whole columns; keep the new answer if it is better."""
-    surplus = _droppable(search.instance)
+    surplus = droppable(search.instance)
     found = solve_integral(
         search.kinds,
         search.instance.rows,
@@ -206,7 +206,7 @@ def _round(search: _Search, level: str) -> None:
         search.held = held
 
 
-def _droppable(instance: Instance) -> dict[int, dict[str, int]]:
+def droppable(instance: Instance) -> dict[int, dict[str, int]]:
     """Classes of new VMs that no rule ties to others, and what one dropped VM may cost each level."""
     tied = {index for task in instance.tasks for _, members in task.together for index in members}
     wishes = {wish.name: wish.classes for task in instance.tasks for wish in task.wishes}

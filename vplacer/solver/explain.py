@@ -7,9 +7,15 @@ from dataclasses import replace
 from vplacer.constraints.state import Placement
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.conflicts.find import conflicts_of
+from vplacer.solver.conflicts.minimal import Budget
+from vplacer.solver.conflicts.oracle import Oracle
 from vplacer.solver.instance import Instance, Rejection
 from vplacer.solver.verdict import DemandReasons, HostReason
 from vplacer.solver.ways_out import ways_out
+
+WORK = 20_000
+"""Hosts times kinds of VM that the solver looks at, over all its answers, to find conflicts."""
 
 _OTHERS = Rejection("others", "it fits here by itself, and not together with what is planned")
 """Where nothing that is looked at stands in the way: a search that was stopped may have left it out."""
@@ -20,17 +26,26 @@ def explain(
 ) -> tuple[DemandReasons, ...]:
     """Return the reasons of every unplaced demand; demands of one class share the work."""
     beside = Beside(instance, placements)
+    missing_of = {
+        cls.index: members
+        for cls in instance.classes
+        if (members := [member for member in cls.members if member in unplaced])
+    }
+    oracle = Oracle(instance.problem, Budget(0))
     found: dict[str, DemandReasons] = {}
-    for cls in instance.classes:
-        members = [member for member in cls.members if member in unplaced]
-        if not members:
-            continue
+    for index, members in missing_of.items():
+        cls = instance.classes[index]
         # One that has no place speaks for the others: rules and limits count those that have one.
         missing = replace(cls, demand=instance.problem.demand_by_id[members[0]])
         rejections = _rejections(instance, missing, beside)
         ways = ways_out(beside, missing, members, rejections)
+        # What one class leaves of its work, the next ones may use.
+        oracle.budget.left += WORK // len(missing_of)
+        conflicts = conflicts_of(oracle, cls, members, placements, instance.classes)
         for member in members:
-            found[member] = DemandReasons(member, len(rejections), _by_constraint(rejections), ways)
+            found[member] = DemandReasons(
+                member, len(rejections), _by_constraint(rejections), ways, conflicts
+            )
     return tuple(found[member] for member in sorted(found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from vplacer.constraints.state import Placement, Problem
@@ -38,13 +38,19 @@ class Instance:
     complete: bool
 
 
-def build_instance(problem: Problem, today: Mapping[str, Placement], order: tuple[str, ...]) -> Instance:
+def build_instance(
+    problem: Problem,
+    today: Mapping[str, Placement],
+    order: tuple[str, ...],
+    only: Collection[str] | None = None,
+) -> Instance:
     """Build the instance.
 
     Args:
         problem: the problem.
         today: placements of today of existing VMs that already meet their demand.
         order: objective levels.
+        only: hosts to look at; None = all.
     """
     ruled = _ruled(problem)
     settled_ids = {
@@ -56,7 +62,7 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
     lister = Lister(problem, classes)
     tasks: list[HostTask] = []
     complete = True
-    for standing, state in _states(problem, classes):
+    for standing, state in _states(problem, classes, only):
         options, whole = lister.on(state)
         complete = complete and whole
         if options or state.actives:
@@ -85,14 +91,16 @@ def build_instance(problem: Problem, today: Mapping[str, Placement], order: tupl
     )
 
 
-def _states(problem: Problem, classes: tuple[DemandClass, ...]) -> Iterable[tuple[tuple[Vm, ...], HostState]]:
-    """Yield every host with the VMs that the plan cannot touch, and what those leave of it."""
+def _states(
+    problem: Problem, classes: tuple[DemandClass, ...], only: Collection[str] | None
+) -> Iterable[tuple[tuple[Vm, ...], HostState]]:
+    """Yield every host asked for with the VMs that the plan cannot touch, and what those leave of it."""
     active_of: dict[str, list[tuple[int, Vm]]] = defaultdict(list)
     for cls in classes:
         if cls.vm is not None and cls.vm.host is not None:
             active_of[cls.vm.host].append((cls.index, cls.vm))
     for host in problem.inventory.hosts:
-        if host.moid not in problem.topologies:
+        if host.moid not in problem.topologies or (only is not None and host.moid not in only):
             continue
         actives = tuple(active_of.get(host.moid, ()))
         touched = {vm.moid for _, vm in actives}

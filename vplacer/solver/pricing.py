@@ -68,6 +68,13 @@ class Pricer:
             model.add(keep == int(index in plan.as_is))
         return self._solve(model, {}, {}, seed)
 
+    def within(self, limits: Mapping[int, int], level: str, seed: int) -> Price:
+        """Return the column that is best for a level with no more VMs of a class than its limit."""
+        model = self.model.clone()
+        for index, seats in self.vars.seats.items():
+            model.add(seats <= limits.get(index, 0))
+        return self._solve(model, {}, {level: 1}, seed)
+
     def _solve(
         self, model: cp_model.CpModel, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int
     ) -> Price:

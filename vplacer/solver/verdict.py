@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import Placement
+from vplacer.solver.conflicts.conflict import Conflict
 
 
 class Status(StrEnum):
@@ -66,12 +67,16 @@ class HostReason:
 
 @dataclass(frozen=True, slots=True)
 class DemandReasons:
-    """Why a demand has no place: every host considered is in exactly one of ``rejections``."""
+    """Why a demand has no place: every host considered is in exactly one of ``rejections``.
+
+    ``conflicts``: sets of things that cannot all hold; empty = none was shown.
+    """
 
     demand: str
     hosts_considered: int
     rejections: tuple[HostReason, ...]
     relaxations: tuple[Relaxation, ...]
+    conflicts: tuple[Conflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

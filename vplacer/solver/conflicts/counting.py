@@ -1,0 +1,164 @@
+"""How many VMs can be placed at most: a proved bound, and what was reached, without further levels.
+
+The bound is that of the column generation (see `columns`); what is reached is the best choice of its
+columns. A bound below what is asked for ends the search: how much would fit is then not looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vplacer.solver.column import column_of
+from vplacer.solver.columns import droppable, solve_columns
+from vplacer.solver.exact import size_of, solve_exact
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.instance import Instance
+from vplacer.solver.kinds import HostKind, build_kinds
+from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
+from vplacer.solver.pricing import Pricer
+from vplacer.solver.rows import Key, Row
+
+EXACT_SIZE = 250
+"""Option variables up to which one exact model of all hosts looks for what columns do not show."""
+
+MAX_ROUNDS = 40
+MAX_WORK = 0.6
+"""Work of one answer (see `cpsat`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Weight of the VMs placed, and the most that any answer has; ``bound`` None = not proved."""
+
+    reached: int
+    bound: int | None
+
+
+def count_placed(instance: Instance, level: str, wanted: int, seed: int) -> Count:
+    """Count what can be placed.
+
+    Args:
+        instance: the instance; its only level is ``level``.
+        level: the level "placed" of the one priority.
+        wanted: the weight asked for: a bound below it, or as much reached, ends the search.
+        seed: random seed.
+    """
+    kinds = build_kinds(instance)
+    keys = {key for row in instance.rows.rows for key in row.quantities}
+    options = instance.problem.request.options
+    pricers = [Pricer(kind, instance.classes, options, keys) for kind in kinds]
+    relaxation = Relaxation(kinds, instance.rows, level, {})
+    columns: list[KindColumn] = []
+    known: set[tuple[int, HostPlan]] = set()
+    for kind, pricer in zip(kinds, pricers, strict=True):
+        today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
+        item = KindColumn(kind.index, column_of(kind.task, instance.classes, options, today))
+        columns.append(item)
+        known.add(item.identity)
+        relaxation.add(item)
+    bound: int | None = None
+    work = 0.0
+    for _ in range(MAX_ROUNDS):
+        duals = relaxation.solve()
+        value: int | None = relaxation.constant(duals)
+        added = False
+        for kind, pricer in zip(kinds, pricers, strict=True):
+            price = pricer.price(_weights(instance.rows.rows, kind, duals.rows), {level: SCALE}, seed)
+            work += price.work
+            value = None if value is None or price.bound is None else value + kind.count * price.bound
+            if price.column is None:
+                continue
+            item = KindColumn(kind.index, price.column)
+            if item.identity not in known:
+                known.add(item.identity)
+                columns.append(item)
+                relaxation.add(item)
+                added = True
+        if value is not None:
+            bound = value // SCALE if bound is None else min(bound, value // SCALE)
+        if not added or work > MAX_WORK or (bound is not None and bound < wanted):
+            break
+    if bound is not None and bound < wanted:
+        return Count(0, bound)
+    reached = _chosen(instance, kinds, columns, level, seed)
+    if reached < wanted:
+        more = [
+            item
+            for item in _filling(instance, kinds, pricers, columns, level, seed)
+            if item.identity not in known
+        ]
+        if more:
+            reached = max(reached, _chosen(instance, kinds, [*columns, *more], level, seed))
+    return Count(reached, bound)
+
+
+def _filling(
+    instance: Instance,
+    kinds: tuple[HostKind, ...],
+    pricers: list[Pricer],
+    columns: list[KindColumn],
+    level: str,
+    seed: int,
+) -> list[KindColumn]:
+    """Fill host by host, the best columns first, with no more than is asked for; return the new ones."""
+    left = {cls.index: cls.count for cls in instance.classes}
+    free = {kind.index: kind.count for kind in kinds}
+
+    def take(item: KindColumn) -> bool:
+        """Take a column as often as it is of use; False if it is of none."""
+        seats = {index: count for index, count in item.column.plan.seats().items() if count}
+        times = min([free[item.kind], *(left[index] // count for index, count in seats.items())])
+        if not seats or not times:
+            return False
+        free[item.kind] -= times
+        for index, count in seats.items():
+            left[index] -= count * times
+        return True
+
+    for item in sorted(columns, key=lambda item: -item.column.levels.get(level, 0)):
+        take(item)
+    found = []
+    for kind, pricer in zip(kinds, pricers, strict=True):
+        while free[kind.index] and any(left.values()):
+            price = pricer.within(left, level, seed)
+            if price.column is None or not take(KindColumn(kind.index, price.column)):
+                break
+            found.append(KindColumn(kind.index, price.column))
+    return found
+
+
+def search_more(instance: Instance, level: str, seed: int, before: Count) -> Count:
+    """Look for what columns do not show: a better answer than they have, or a proof that there is none."""
+    search = solve_exact if size_of(instance) <= EXACT_SIZE else solve_columns
+    answer = search(instance, seed=seed, work=MAX_WORK / 2, should_stop=lambda: False)
+    if answer is None:
+        return before
+    bounds = [found for found in (before.bound, answer.bounds.get(level, 0)) if found is not None]
+    return Count(max(before.reached, answer.values.get(level, 0)), min(bounds, default=None))
+
+
+def _chosen(
+    instance: Instance, kinds: tuple[HostKind, ...], columns: list[KindColumn], level: str, seed: int
+) -> int:
+    """Weight of the best choice of whole columns; VMs beyond those asked for are dropped."""
+    counts = solve_integral(kinds, instance.rows, columns, level, {}, droppable(instance), seed)
+    if counts is None:
+        return 0
+    seats: dict[int, int] = {}
+    for count, item in zip(counts, columns, strict=True):
+        for index, here in item.column.plan.seats().items():
+            seats[index] = seats.get(index, 0) + count * here
+    return sum(min(cls.count, seats.get(cls.index, 0)) * cls.demand.weight_milli for cls in instance.classes)
+
+
+def _weights(rows: tuple[Row, ...], kind: HostKind, duals: Mapping[str, int]) -> dict[Key, int]:
+    """What a quantity on a host of the kind costs at the rows' duals."""
+    host = kind.task.state.host.moid
+    weights: dict[Key, int] = {}
+    for row in rows:
+        dual = duals[row.name]
+        if dual:
+            for key in row.quantities:
+                weights[key] = weights.get(key, 0) - dual * row.coefficient(host, key)
+    return weights
