@@ -10,21 +10,25 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
+from benchmarks.fleet.families import FULL
 from benchmarks.measure import ROOT, environment
 
 SOLVE_LIMIT_S: Final = 240.0
 """Seconds after which the solver is asked to stop with the best it has."""
 
-GRACE_S: Final = 120.0
+GRACE_S: Final = 90.0
+GRACE_A_HOST_S: Final = 0.03
 """Seconds more until the process is ended: building the fleet, finishing, judging."""
 
 
 def solved(
-    options: Mapping[str, Any], levels: str, limit_s: float = SOLVE_LIMIT_S, grace_s: float = GRACE_S
+    options: Mapping[str, Any], levels: str, limit_s: float = SOLVE_LIMIT_S, grace_s: float | None = None
 ) -> dict[str, Any]:
     """Return what `python -m benchmarks.fleet` prints for a variant, or ``{"error": why}``."""
     command = [sys.executable, "-m", "benchmarks.fleet", *arguments(options), "--levels", levels]
     command += ["--time-limit", f"{limit_s:g}"]
+    if grace_s is None:
+        grace_s = GRACE_S + GRACE_A_HOST_S * options.get("hosts", FULL)
     process = subprocess.Popen(
         command,
         cwd=ROOT,
