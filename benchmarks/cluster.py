@@ -14,10 +14,12 @@ from typing import Any, Final
 from benchmarks import sites
 from benchmarks.fleet.outcome import gap_percent, outcome
 from benchmarks.measure import Report, main, repeated, times
+from benchmarks.relaxed import first_relaxations, relaxed
 from vplacer.constraints.state import Problem
 from vplacer.inventory.vm import Vm
+from vplacer.solver.conflicts.conflict import Conflict
 from vplacer.solver.solve import solve
-from vplacer.solver.verdict import LevelResult, Solution, SolveOptions, Status
+from vplacer.solver.verdict import LevelResult, SolveOptions, Status
 
 GOAL_S: Final = 1.0
 GOAL_PERCENT: Final = 0.1
@@ -105,7 +107,7 @@ VARIANTS: Final[dict[str, Callable[[], Problem]]] = {
 INFEASIBLE: Final[dict[str, Callable[[], Problem]]] = {
     "one and a half times the request": _too_much,
     "four VMs of a whole host on three": lambda: _with_rule({"on": "a100-0[1-3]", "vms": "a100-whole-*"}),
-    "40 pairs on 40 hosts, 24 other pairs apart from each other": lambda: _with_rule(
+    "36 VMs of A100 GPUs apart from each other": lambda: _with_rule(
         {"apart": ["a100-node-*", "a100-single-*"], "at_most": 1}
     ),
     "NVLink of cards that have none": _two_wishes,
@@ -164,20 +166,28 @@ def _explained(name: str, report: Report, runs: int) -> dict[str, Any]:
     solution, costs = repeated(lambda: solve(_anew(asked), SolveOptions()), runs, warm_up=False)
     report.check(f"{name}: proved infeasible", solution.status is Status.INFEASIBLE, solution.status.value)
     report.goal(f"96 hosts, infeasible, {name}: the whole answer", EXPLAIN_S, costs)
-    first = _first_way_out(solution)
+    followed = relaxed(asked, solution)
+    left = None if followed is None else len(solve(followed, SolveOptions()).unplaced)
+    report.limit(
+        f"96 hosts, infeasible, {name}: without a place, the first relaxation applied", 0, left, "VMs"
+    )
+    ways = first_relaxations(solution).values()
+    conflicts = [conflict for reason in solution.reasons for conflict in reason.conflicts]
     return {
         "request": name,
         "asked": len(asked.request.demands),
         "unplaced": len(solution.unplaced),
         "verdict": solution.status.value,
         **times(costs),
-        "first relaxation": first,
+        "first relaxation": "; ".join(dict.fromkeys(way.text for way in ways)) or "none",
+        "then unplaced": "not tried" if left is None else left,
+        "what cannot all hold": _told(conflicts[0]) if conflicts else "not shown",
     }
 
 
-def _first_way_out(solution: Solution) -> str:
-    ways = [way for reason in solution.reasons for way in reason.relaxations]
-    return min(ways, key=lambda way: way.cost).text if ways else "none"
+def _told(conflict: Conflict) -> str:
+    shown = "" if conflict.minimal else " (not shown to be minimal)"
+    return f"{conflict.wanted} VMs and {'; '.join(part.text for part in conflict.parts)}{shown}"
 
 
 def _anew(asked: Problem) -> Problem:
