@@ -18,6 +18,10 @@ ALL: Final = "placed,locality,moves,room,hosts"
 LONGER: Final = 3
 """Times as long all levels may take."""
 
+LEAST_S: Final = 60.0
+FAR: Final = 4
+"""The search is stopped after so many times its goal, and not before `LEAST_S`."""
+
 QUICK: Final = {"hosts": 48, "shapes": 13}
 
 
@@ -57,8 +61,9 @@ def measure(quick: bool, only: tuple[str, ...] = ()) -> Report:
                 continue
             print(f"  {name} ...", file=sys.stderr, flush=True)
             options = {**goal.options, **(QUICK if quick else {})}
-            answer = solved(options, levels)
-            answers.append((name, answer, command_line(options, levels)))
+            limit_s = factor * max(LEAST_S, FAR * (goal.seconds or 0))
+            answer = solved(options, levels, limit_s)
+            answers.append((name, answer, command_line(options, levels, limit_s)))
             passed = answer.get("judge") == "passed"
             evidence = str(answer.get("error", ""))
             report.check(f"{name}: solved, decoded and passed by the judge", passed, evidence)

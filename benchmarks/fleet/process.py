@@ -16,7 +16,7 @@ from benchmarks.measure import ROOT, environment
 SOLVE_LIMIT_S: Final = 240.0
 """Seconds after which the solver is asked to stop with the best it has."""
 
-GRACE_S: Final = 90.0
+GRACE_S: Final = 60.0
 GRACE_A_HOST_S: Final = 0.03
 """Seconds more until the process is ended: building the fleet, finishing, judging."""
 
@@ -64,9 +64,10 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def command_line(options: Mapping[str, Any], levels: str) -> str:
+def command_line(options: Mapping[str, Any], levels: str, limit_s: float = SOLVE_LIMIT_S) -> str:
     """Return the command that shows a variant's figures again."""
-    return " ".join(["python -m benchmarks.fleet", *arguments(options), "--levels", levels])
+    given = [*arguments(options), "--levels", levels, "--time-limit", f"{limit_s:g}"]
+    return " ".join(["python -m benchmarks.fleet", *given])
 
 
 def cost_row(name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
