@@ -18,6 +18,7 @@ from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.registry import filters
 from vplacer.constraints.state import Problem
 from vplacer.inventory.site_load import load_site_text
+from vplacer.request.demand import AffinityMode
 from vplacer.request.load import parse_request
 from vplacer.request.resolve import resolve
 from vplacer.solver.cells import build_cells
@@ -97,13 +98,17 @@ def _check_filters(problem: Problem) -> None:
 
 def _check_lists(problem: Problem) -> None:
     listing = listing_of(problem)
-    demands = {replace(d, id="", name="", source=None): d for d in problem.request.demands}.values()
+    demands = {
+        replace(demand, id="", name="", source=None, mode=mode)
+        for demand in problem.request.demands
+        for mode in (demand.mode, AffinityMode.PIN)
+    }
     for state in _states(problem):
         labels = portable_labels(problem, scope_of(state.host))
         for demand in demands:
             for takers in EVERY_TAKER:
                 found = listing.options(problem, demand, state, takers)
-                assert found == list_options(demand, state, labels, takers), (demand.id, state.host.name)
+                assert found == list_options(demand, state, labels, takers), (demand, state.host.name)
 
 
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.stem)

@@ -45,7 +45,7 @@ def build_cells(cards: tuple[AssignableDevice, ...], topology: HostTopology) -> 
     """
     found: dict[Hashable, list[AssignableDevice]] = defaultdict(list)
     for card in cards:
-        found[_kind_of_card(card, topology)].append(card)
+        found[kind_of_card(card, topology)].append(card)
     ordered = sorted(found.values(), key=lambda group: min(card.address for card in group))
     cells = []
     for index, group in enumerate(ordered):
@@ -63,12 +63,12 @@ def structure_of(cells: tuple[Cell, ...], topology: HostTopology) -> Hashable:
     for cell in cells:
         placed = topology.device(cell.addresses[0])
         lost = placed is None or not placed.cpu_nodes
-        found.append((_kind_of_card(cell.card, topology), cell.addresses if lost else cell.size))
+        found.append((kind_of_card(cell.card, topology), cell.addresses if lost else cell.size))
     return tuple(found)
 
 
 @lru_cache(maxsize=65_536)
-def _kind_of_card(card: AssignableDevice, topology: HostTopology) -> Hashable:
+def kind_of_card(card: AssignableDevice, topology: HostTopology) -> Hashable:
     """All in which cards of one cell agree."""
     place = topology.device(card.address)
     owners = [n for n, group in enumerate(topology.ownership_groups) if card.address in group]

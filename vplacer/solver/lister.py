@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from vplacer.constraints.labels import scope_of, why_not_portable
 from vplacer.constraints.state import Problem
@@ -13,12 +13,20 @@ from vplacer.request.demand import AffinityMode
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import Rejection, eligibility_of
 from vplacer.solver.host_state import HostState
-from vplacer.solver.listing import listing_of
+from vplacer.solver.listing import CardsLeft, Wishes, listing_of
 from vplacer.solver.option import Option, OptionList, Takers
 from vplacer.solver.wishes import wished_host_points
 
 Options = dict[int, tuple[Option, ...]]
 """Options by class, in the order of the classes; classes without any are left out."""
+
+
+@dataclass
+class _Groups:
+    """The classes that filters let on hosts of a kind, in order, each with the place of its wishes."""
+
+    wishes: list[Wishes] = field(default_factory=list)
+    classes: list[tuple[DemandClass, int]] = field(default_factory=list)
 
 
 class Lister:
@@ -34,10 +42,11 @@ class Lister:
         self.listing = listing_of(problem)
         modes = {cls.demand.mode for cls in classes if cls.demand.has_devices}
         self._pin, self._label = AffinityMode.PIN in modes, AffinityMode.LABEL in modes
-        ruled = _ruled(problem)
-        self._plain = tuple(c for c in classes if not self._is_particular(c, ruled))
-        self._particular = tuple(c for c in classes if self._is_particular(c, ruled))
+        self._ruled = _ruled(problem)
+        self._plain = tuple(c for c in classes if not self._is_particular(c))
+        self._particular = tuple(c for c in classes if self._is_particular(c))
         self._shared: dict[Hashable, tuple[Options, bool]] = {}
+        self._groups: dict[Hashable, _Groups] = {}
         self._roomy: dict[int, bool] = {}
         self._wished: dict[tuple[int, int], tuple[Option, ...]] = {}
         self._states: dict[str, HostState] = {}
@@ -45,15 +54,18 @@ class Lister:
     def on(self, state: HostState) -> tuple[Options, bool]:
         """Return the options of every class on a host, and whether no list was cut."""
         self._states[state.host.moid] = state
-        takers = self._takers(state)
         where = self.eligibility.host(self.problem, state.host.moid)
-        key = (where, self._size(state, where), self.listing.structure(self.problem, state), takers)
+        left = self.listing.left(self.problem, state)
+        kind = (where, self._size(state, where))
+        key = (kind, left.exact, left.labels, bool(state.actives))
         if key not in self._shared:
-            self._shared[key] = self._of(self._plain, state)
+            if kind not in self._groups:
+                self._groups[kind] = self._grouped(self._plain, state)
+            self._shared[key] = self._of(self._groups[kind], left)
         shared, whole = self._shared[key]
         if not self._particular:
             return shared, whole
-        own, own_whole = self._of(self._particular, state)
+        own, own_whole = self._of(self._grouped(self._particular, state), left)
         return (dict(sorted({**shared, **own}.items())) if own else shared), whole and own_whole
 
     def rejections(self) -> Mapping[tuple[int, str], Rejection]:
@@ -73,17 +85,31 @@ class Lister:
         """Return the hosts that were looked at."""
         return tuple(self._states)
 
-    def _of(self, classes: tuple[DemandClass, ...], state: HostState) -> tuple[Options, bool]:
-        found: Options = {}
-        complete = True
+    def _grouped(self, classes: tuple[DemandClass, ...], state: HostState) -> _Groups:
+        """Put the classes that may be on a host together that have the same lists there."""
+        numbers: dict[int, int] = {}
+        found = _Groups()
         for cls in classes:
             if rejected(self.problem, cls, state.host) is not None:
                 continue
-            listed = self._listed(cls, state)
-            complete = complete and listed.complete
-            if listed.options:
-                found[cls.index] = self._with_wishes(cls, state, listed.options)
-        return found, complete
+            wishes = self.listing.wishes(self.problem, cls.demand, state)
+            if isinstance(wishes, OptionList):
+                continue
+            number = numbers.setdefault(wishes.number, len(numbers))
+            if number == len(found.wishes):
+                found.wishes.append(wishes)
+            found.classes.append((cls, number))
+        return found
+
+    def _of(self, groups: _Groups, left: CardsLeft) -> tuple[Options, bool]:
+        takers = self._takers(left.state)
+        lists = [self.listing.found(self.problem, wishes, left, takers) for wishes in groups.wishes]
+        found: Options = {}
+        for cls, number in groups.classes:
+            options = lists[number][0]
+            if options:
+                found[cls.index] = self._with_wishes(cls, left.state, options)
+        return found, all(complete for _, complete in lists)
 
     def _listed(self, cls: DemandClass, state: HostState) -> OptionList:
         return self.listing.options(self.problem, cls.demand, state, self._takers(state))
@@ -91,6 +117,8 @@ class Lister:
     def _with_wishes(
         self, cls: DemandClass, state: HostState, options: tuple[Option, ...]
     ) -> tuple[Option, ...]:
+        if cls.demand.id not in self._ruled:
+            return options
         wished = wished_host_points(self.problem, cls.demand.id, state.host.moid)
         if not wished:
             return options
@@ -112,9 +140,9 @@ class Lister:
     def _takers(self, state: HostState) -> Takers:
         return Takers(static=bool(state.actives) or self._pin, label=self._label)
 
-    def _is_particular(self, cls: DemandClass, ruled: frozenset[str]) -> bool:
+    def _is_particular(self, cls: DemandClass) -> bool:
         """Whether a class may see hosts that are alike with other eyes."""
-        return cls.vm is not None or bool(cls.demand.hosts) or cls.demand.id in ruled
+        return cls.vm is not None or bool(cls.demand.hosts) or cls.demand.id in self._ruled
 
 
 class _Rejections(Mapping[tuple[int, str], Rejection]):

@@ -8,7 +8,7 @@ one hardware and are left with as many cards of each kind, whichever of equal ca
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vplacer.constraints.host_families import family_of
 from vplacer.constraints.labels import portable_labels, scope_of
@@ -19,6 +19,32 @@ from vplacer.solver.host_state import HostState
 from vplacer.solver.numbers import Numbers
 from vplacer.solver.option import NOBODY, Asked, Option, OptionList, Takers, asked_of
 from vplacer.solver.options import NodeSets, fixes_nodes, list_options, node_sets, options_of_cards
+from vplacer.solver.static_options import StaticOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a list depends on of a demand, on hosts of one family. ``number`` stands for the rest."""
+
+    number: int
+    asked: Asked
+    nodes: NodeSets
+
+
+@dataclass(frozen=True, slots=True)
+class CardsLeft:
+    """What a list depends on of what a host is left with, as numbers.
+
+    ``kinds``: how many cards of each kind are left. ``shared``: and what VMs hold of those that are
+    shared. ``exact``: and which of equal cards are left. ``labels``: which are portable.
+    """
+
+    state: HostState
+    family: int
+    kinds: int
+    shared: int
+    exact: int
+    labels: int
 
 
 def listing_of(problem: Problem) -> Listing:
@@ -35,68 +61,97 @@ class Listing:
 
     def __init__(self) -> None:
         self._asked = Numbers()
-        self._kinds = Numbers()
-        self._exact = Numbers()
+        self._wishes = Numbers()
+        self._structures = Numbers()
+        self._cards = Numbers()
+        self._left = Numbers()
+        self._labels = Numbers()
         self._nodes: dict[Hashable, NodeSets | OptionList] = {}
         self._same: dict[tuple[Option, ...], tuple[Option, ...]] = {}
         self._lists: dict[Hashable, OptionList] = {}
+        self._found: dict[Hashable, tuple[tuple[Option, ...], bool]] = {}
+        self._static = StaticOptions()
 
     def options(
         self, problem: Problem, demand: Demand, state: HostState, takers: Takers = NOBODY
     ) -> OptionList:
         """Return what `list_options` says; equal lists of options are one object."""
-        host = state.host
-        labels = portable_labels(problem, scope_of(host))
-        if host is not problem.inventory.host_by_moid.get(host.moid):
-            return list_options(demand, state, labels, takers)  # a host as it might be is of no family
-        family = family_of(problem, host.moid)
-        nodes = self._node_sets(demand, state, family)
-        if isinstance(nodes, OptionList):
-            return nodes
-        asked = asked_of(demand)
-        key = (
-            self._asked.of(demand, lambda: asked),
-            nodes,
-            self._looked_at(asked, state, family),
-            tuple(sorted(labels.items())) if asked.mode is AffinityMode.LABEL else (),
-            takers if asked.narrowable else NOBODY,
-        )
+        if state.host is not problem.inventory.host_by_moid.get(state.host.moid):
+            # A host as it might be is of no family.
+            return list_options(demand, state, portable_labels(problem, scope_of(state.host)), takers)
+        wishes = self.wishes(problem, demand, state)
+        if isinstance(wishes, OptionList):
+            return wishes
+        left = self.left(problem, state)
+        key = _key(wishes, left, takers)
         if key not in self._lists:
-            found = options_of_cards(asked, state, nodes, labels, takers)
-            self._lists[key] = replace(found, options=self.one_object(found.options))
+            options, complete = self.found(problem, wishes, left, takers)
+            if options:
+                self._lists[key] = OptionList(options, complete)
+            else:
+                self._lists[key] = self._listed(problem, wishes, state, takers)
         return self._lists[key]
+
+    def found(
+        self, problem: Problem, wishes: Wishes, left: CardsLeft, takers: Takers
+    ) -> tuple[tuple[Option, ...], bool]:
+        """Return the options alone, and whether they are all: without any, no reason is looked for."""
+        key = _key(wishes, left, takers)
+        if key not in self._found:
+            options = self._static.of(problem, wishes.asked, wishes.nodes, left.state, left.family)
+            complete = True
+            if options is None:
+                listed = self._listed(problem, wishes, left.state, takers)
+                self._lists[key] = replace(listed, options=self.one_object(listed.options))
+                options, complete = listed.options, listed.complete
+            self._found[key] = (self.one_object(options), complete)
+        return self._found[key]
 
     def one_object(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """Return the one tuple that stands for all with the same options, wherever they were listed."""
         return self._same.setdefault(options, options)
 
-    def structure(self, problem: Problem, state: HostState) -> Hashable:
-        """Return what two hosts must have in common to share all their lists, takers aside."""
+    def wishes(self, problem: Problem, demand: Demand, state: HostState) -> Wishes | OptionList:
+        """Return what a list depends on of a demand, or why it has no choice of nodes on the host."""
         family = family_of(problem, state.host.moid)
-        addresses = state.cells if state.host.device_groups else None
-        return (
-            *self._cards_left(state, family),
-            state.vgpu_held,
-            self._exact.of(state.cells, lambda: addresses) if addresses is not None else None,
-            scope_of(state.host),
-        )
-
-    def _node_sets(self, demand: Demand, state: HostState, family: int) -> NodeSets | OptionList:
         bound = (fixes_nodes(demand), demand.kept_nodes)
-        key = (family, demand.cpus, demand.vnuma_nodes, demand.prefer_ht, bound)
-        if key not in self._nodes:
-            self._nodes[key] = node_sets(demand, state)
-        return self._nodes[key]
+        by = (family, demand.cpus, demand.vnuma_nodes, demand.prefer_ht, bound)
+        if by not in self._nodes:
+            self._nodes[by] = node_sets(demand, state)
+        nodes = self._nodes[by]
+        if isinstance(nodes, OptionList):
+            return nodes
+        asked = asked_of(demand)
+        number = self._wishes.of_key((self._asked.of(demand, lambda: asked), nodes))
+        return Wishes(number, asked, nodes)
 
-    def _looked_at(self, asked: Asked, state: HostState, family: int) -> Hashable:
-        """What a list for some wishes depends on of what a host is left with."""
-        if not asked.gpus and not asked.nics:
-            return family
-        kinds = self._cards_left(state, family)
-        if asked.groups:
-            return (kinds, state.vgpu_held, self._exact.of(state.cells, lambda: state.cells))
-        return (kinds, state.vgpu_held) if asked.shares else kinds
+    def left(self, problem: Problem, state: HostState) -> CardsLeft:
+        """Return what lists depend on of a host's state."""
+        family = family_of(problem, state.host.moid)
+        structure = self._structures.of(state.cells, lambda: structure_of(state.cells, state.topology))
+        kinds = self._left.of_key((family, structure, state.scarce))
+        shared = self._left.of_key((kinds, state.vgpu_held))
+        cards = self._cards.of(state.cells, lambda: state.cells) if state.host.device_groups else None
+        exact = self._left.of_key((shared, cards))
+        labels = portable_labels(problem, scope_of(state.host))
+        number = self._labels.of(labels, lambda: tuple(sorted(labels.items())))
+        return CardsLeft(state, family, kinds, shared, exact, number)
 
-    def _cards_left(self, state: HostState, family: int) -> tuple[Hashable, ...]:
-        kinds = self._kinds.of(state.cells, lambda: structure_of(state.cells, state.topology))
-        return (family, kinds, state.scarce)
+    def _listed(self, problem: Problem, wishes: Wishes, state: HostState, takers: Takers) -> OptionList:
+        labels = portable_labels(problem, scope_of(state.host))
+        return options_of_cards(wishes.asked, state, wishes.nodes, labels, takers)
+
+
+def _key(wishes: Wishes, left: CardsLeft, takers: Takers) -> Hashable:
+    """All that a list depends on."""
+    asked = wishes.asked
+    cards = left.family
+    if asked.gpus or asked.nics:
+        cards = left.exact if asked.groups else left.shared if asked.shares else left.kinds
+    return (
+        wishes.number,
+        left.family,
+        cards,
+        left.labels if asked.mode is AffinityMode.LABEL else None,
+        takers if asked.narrowable else NOBODY,
+    )
