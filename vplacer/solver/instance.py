@@ -16,6 +16,7 @@ from vplacer.solver.levels import Level, levels_for
 from vplacer.solver.lister import Lister
 from vplacer.solver.option import Option
 from vplacer.solver.rows import RowSet, gangs, ha, headroom, limits, merge, placement, pools, together
+from vplacer.solver.rows.openings import Openings
 from vplacer.solver.score import placement_points
 from vplacer.solver.wishes import any_wish, host_wishes
 
@@ -67,15 +68,15 @@ def build_instance(
         complete = complete and whole
         if options or state.actives:
             tasks.append(_task(problem, classes, state, options, standing))
-    hosts = tuple(task.state.host.moid for task in tasks)
+    openings = _openings(tasks)
     rows = merge(
         [
             placement.build(classes),
             together.build(problem.request.rules.together, classes),
-            gangs.build(problem.request.rules.gangs, classes, hosts),
-            pools.build(problem, classes, hosts),
-            ha.build(problem, classes, hosts),
-            headroom.build(problem, classes, hosts),
+            gangs.build(problem.request.rules.gangs, classes, openings),
+            pools.build(problem, classes, openings),
+            ha.build(problem, classes, openings),
+            headroom.build(problem, classes, openings),
             limits.build(problem, classes),
         ]
     )
@@ -112,6 +113,19 @@ def _states(
             else untouched_state(problem, host.moid)
         )
         yield standing, state
+
+
+def _openings(tasks: list[HostTask]) -> Openings:
+    """Return where classes have options, and what hosts have left for all of them."""
+    shared: dict[int, frozenset[int]] = {}
+    for task in tasks:
+        if id(task.options) not in shared:
+            shared[id(task.options)] = frozenset(task.options)
+    return Openings(
+        hosts=tuple(task.state.host.moid for task in tasks),
+        open_to={task.state.host.moid: shared[id(task.options)] for task in tasks},
+        left={task.state.host.moid: task.state.total_room for task in tasks},
+    )
 
 
 def _ruled(problem: Problem) -> set[str]:

@@ -16,6 +16,7 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.cpsat import run
 from vplacer.solver.host_parts import Expr
 from vplacer.solver.rows import Row, RowSet, ha, headroom, merge, pools
+from vplacer.solver.rows.openings import Openings
 
 SUMS = ("pool-memory", "ha-admission", "headroom")
 """Constraints that limit sums over hosts."""
@@ -37,12 +38,12 @@ class Shared:
 
 def sums_of(problem: Problem, cls: DemandClass, hosts: tuple[str, ...]) -> RowSet:
     """Return the limits of sums over hosts that a class of new VMs is under."""
-    classes = (cls,)
+    classes, openings = (cls,), Openings(hosts)
     return merge(
         [
-            pools.build(problem, classes, hosts),
-            ha.build(problem, classes, hosts),
-            headroom.build(problem, classes, hosts),
+            pools.build(problem, classes, openings),
+            ha.build(problem, classes, openings),
+            headroom.build(problem, classes, openings),
         ]
     )
 

@@ -10,18 +10,20 @@ from collections.abc import Callable
 
 from vplacer.constraints.checks import headroom
 from vplacer.constraints.holdings import PASSTHROUGH, VGPU, devices_of_host, vm_holdings
+from vplacer.constraints.host_families import family_of
 from vplacer.constraints.loads import vm_consumer
 from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import consumer_of_demand, demand_amount
 from vplacer.inventory.host import Host
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.rows import Key, Row, RowSet
+from vplacer.solver.rows.openings import Openings, coefficients
 from vplacer.topology.vgpu_room import profile_shape
 
 _CARD = 1000
 
 
-def build(problem: Problem, classes: tuple[DemandClass, ...], hosts: tuple[str, ...]) -> RowSet:
+def build(problem: Problem, classes: tuple[DemandClass, ...], openings: Openings) -> RowSet:
     """One row a cluster and resource; none where no headroom is asked for."""
     lost = problem.request.options.headroom_hosts
     if lost <= 0:
@@ -33,19 +35,38 @@ def build(problem: Problem, classes: tuple[DemandClass, ...], hosts: tuple[str, 
         for name, before, rooms in headroom.resources_today(problem, members, usable):
             room = sum(sorted(rooms, reverse=True)[lost:])
             scale, takes, gives = _measure(problem, name)
-            at: dict[tuple[str, Key], int] = {}
-            for cls in classes:
-                for moid in hosts:
-                    host = problem.inventory.host_by_moid[moid]
-                    amount = takes(cls, host) if host.cluster == cluster.moid else 0
-                    if cls.vm is not None and cls.home in {h.moid for h in members}:
-                        amount -= gives(cls)
-                    if amount:
-                        at[moid, ("new", cls.index)] = amount
+            at = _at(problem, classes, openings, members, takes, gives)
             if at:
                 left = max(0, room - before) * scale
                 rows.append(Row(f"headroom:{name} of {cluster.name}#{cluster.moid}", None, left, at=at))
     return RowSet(tuple(rows))
+
+
+def _at(
+    problem: Problem,
+    classes: tuple[DemandClass, ...],
+    openings: Openings,
+    members: list[Host],
+    takes: _Takes,
+    gives: _Gives,
+) -> dict[tuple[str, Key], int]:
+    """What one VM of each class adds to a resource of a cluster on each host."""
+    inside = {host.moid for host in members}
+    giving = {cls.index: gives(cls) for cls in classes if cls.vm is not None and cls.home in inside}
+    known: dict[tuple[int, int], int] = {}
+
+    def taken(cls: DemandClass, moid: str) -> int:
+        # Hosts of one hardware and cluster have one answer.
+        key = (cls.index, family_of(problem, moid))
+        if key not in known:
+            known[key] = takes(cls, problem.inventory.host_by_moid[moid])
+        return known[key]
+
+    here = [moid for moid in openings.hosts if moid in inside]
+    elsewhere = [moid for moid in openings.hosts if moid not in inside]
+    leaving = [cls for cls in classes if cls.index in giving]
+    at = coefficients(openings, here, classes, lambda c, moid: taken(c, moid) - giving.get(c.index, 0))
+    return at | coefficients(openings, elsewhere, leaving, lambda c, _: -giving[c.index])
 
 
 _Takes = Callable[[DemandClass, Host], int]
