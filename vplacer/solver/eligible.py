@@ -59,7 +59,7 @@ class Eligibility:
 
     def host(self, problem: Problem, moid: str) -> int:
         """Number a host as filters see it, as long as nothing names it."""
-        return problem.derive_fact(_hosts)[moid]
+        return problem.derive_fact(_hosts, problem.request.options.evacuate)[moid]
 
     def place(self, problem: Problem, demand: Demand, moid: str) -> Hashable:
         """Return what two hosts must have in common for the filters not to tell them apart."""
@@ -91,12 +91,11 @@ def _eligibility(_problem: Problem, _options: RequestOptions) -> Eligibility:
 def _particular(problem: Problem, demand: Demand, moid: str) -> Hashable:
     """What the request, the rules and the VM's own place say of a host."""
     rules = rules_of_vm(problem, demand.id)
-    emptied = moid in problem.request.options.evacuate
     if not rules and demand.vm is None and not demand.hosts:
-        return emptied
+        return None
     vm = problem.inventory.vm_by_moid.get(demand.vm or "")
     named = tuple((rule.name, rule.apart, moid in hosts) for rule, hosts in rules)
-    return (named, bool(demand.hosts), moid in demand.hosts, vm is not None and vm.host == moid, emptied)
+    return (named, bool(demand.hosts), moid in demand.hosts, vm is not None and vm.host == moid)
 
 
 def _first(problem: Problem, demand: Demand, moid: str) -> Rejection | None:
@@ -123,10 +122,10 @@ def _fits_all(problem: Problem, demand: Demand, moid: str, where: int) -> bool:
     )
 
 
-def _least_supplies(problem: Problem, _options: RequestOptions) -> dict[int, Amount]:
+def _least_supplies(problem: Problem, options: RequestOptions) -> dict[int, Amount]:
     """The least that a host of each number gives."""
     found: dict[int, Amount] = {}
-    for moid, number in problem.derive_fact(_hosts).items():
+    for moid, number in problem.derive_fact(_hosts, options.evacuate).items():
         mine = supply_of(problem, moid).total
         least = found.get(number, mine)
         found[number] = Amount(min(mine.millicores, least.millicores), min(mine.memory_mib, least.memory_mib))
@@ -139,8 +138,8 @@ def _as_filtered(demand: Demand) -> Hashable:
     )
 
 
-def _hosts(problem: Problem) -> dict[str, int]:
-    numbers = Numbers()
+def _hosts(problem: Problem, emptied: tuple[str, ...]) -> dict[str, int]:
+    numbers, leaving = Numbers(), frozenset(emptied)
     seen = (
         [
             item.name
@@ -154,7 +153,7 @@ def _hosts(problem: Problem) -> dict[str, int]:
     for host in problem.inventory.hosts:
         if host.moid in problem.topologies:
             own = tuple(getattr(host, name) for name in seen)
-            kept = host.moid in problem.derive_fact(_dedicated)
+            kept = (host.moid in problem.derive_fact(_dedicated), host.moid in leaving)
             key = (own, family_of(problem, host.moid), unread_on_host(problem, host), kept)
             found[host.moid] = numbers.of_key(key)
     return found
