@@ -1,7 +1,8 @@
 """What is near to each other today stays so: wishes of VMs that no request describes.
 
-Of a VM whose cards, vCPUs and memory are all bound, what is proved today is required wherever it goes.
-Where vSphere chooses, nearness is luck today, and nothing is required.
+Of a VM whose cards, vCPUs and memory are all bound, what is proved today is required wherever it goes: of
+labelled cards their node, of static ones also how near they are to each other. Where vSphere chooses, nearness
+is luck today, and nothing is required.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _policy(today: State, demand: Demand, place: Placement, kind: str, index: in
 
 def _kept_gpu(today: State, demand: Demand, place: Placement, index: int) -> GpuAsk:
     ask = replace(demand.gpus[index], policy=_policy(today, demand, place, "gpu", index))
-    if ask.count < 2 or ask.group is not None or ask.profile is not None:
+    if demand.mode is not AffinityMode.PIN or ask.count < 2 or ask.group or ask.profile:
         return ask
     for level in _JOINED:
         wish = replace(ask, interconnect=level, interconnect_required=True)
@@ -61,7 +62,7 @@ def _kept_gpu(today: State, demand: Demand, place: Placement, index: int) -> Gpu
 
 def _kept_nic(today: State, demand: Demand, place: Placement, index: int) -> NicAsk:
     ask = replace(demand.nics[index], policy=_policy(today, demand, place, "nic", index))
-    if not demand.gpus:
+    if demand.mode is not AffinityMode.PIN or not demand.gpus:
         return ask
     for level in _NEAR:
         wish = replace(ask, near_gpu=True, at=level, at_required=True)

@@ -19,6 +19,7 @@ from vplacer.solver.exact import Answer, ExactModel
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind, build_kinds
+from vplacer.solver.leaving import place_leaving
 from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
 from vplacer.solver.pricing import Pricer
 from vplacer.solver.rows import Key
@@ -87,6 +88,7 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
     pricers = tuple(Pricer(kind, instance.classes, options, keys) for kind in kinds)
     search = _Search(instance, kinds, pricers, seed, work, work, should_stop)
     _start(search)
+    _place_leaving(search)
     plain = plain_bounds(instance)
     bounds: dict[str, int | None] = {}
     all_placed = True
@@ -116,6 +118,16 @@ def _start(search: _Search) -> None:
         search.add(kind.index, column)
         for position in kind.positions:
             search.held[position] = column
+
+
+def _place_leaving(search: _Search) -> None:
+    """Find places for existing VMs that have none, before anything else."""
+    held, work = place_leaving(search.instance, search.held, seed=search.seed, should_stop=search.should_stop)
+    search.left -= work
+    search.held = held
+    for kind in search.kinds:
+        for position in kind.positions:
+            search.add(kind.index, held[position])
 
 
 def _level(search: _Search, level: str, most: int | None, share: float) -> int | None:

@@ -162,9 +162,16 @@ class HostCards:
         """An option that counts on there being no other card to choose holds only if there is none.
 
         A card is out of the choice if it is taken for sure, or carries a label of which label-bound
-        devices take every card that is left (as the judge counts it).
+        devices take every card that is left (as the judge counts it): not for a device of that label, which
+        may get any of its cards.
         """
         for number, (option, taken, most) in enumerate(self._settling):
+            mine = {
+                self.state.cells[at].card.label
+                for use in option.uses
+                if use.bound_by is BoundBy.LABEL
+                for at, _ in use.cells
+            }
             for cell in option.settles:
                 own = sum(
                     n for use in option.uses for at, n in use.cells if at == cell and use.resource != "vf"
@@ -176,7 +183,8 @@ class HostCards:
                 full = self.part.flag(f"full{number}_{cell}")
                 self.part.model.add(sum(sure, start=0 * full) >= left * full)
                 label = self.state.cells[cell].card.label
-                gone = self._label_gone(f"gone{number}_{cell}", label) if label is not None and not own else 0
+                others = label is not None and not own and label not in mine
+                gone = self._label_gone(f"gone{number}_{cell}", label or "") if others else 0
                 self.part.model.add(taken <= most * full + most * gone)
             for cells, keep in self._unnamed:
                 if set(cells).intersection(option.settles):
