@@ -1,8 +1,8 @@
 """What is near to each other today stays so: wishes of VMs that no request describes.
 
 Of a VM whose cards, vCPUs and memory are all bound, what is proved today is required wherever it goes: of
-labelled cards their node, of static ones also how near they are to each other. Where vSphere chooses, nearness
-is luck today, and nothing is required.
+labelled cards their node, of static ones also how near they are to each other. Where vSphere chooses,
+nearness is luck today, and nothing is required.
 """
 
 from __future__ import annotations
