@@ -15,6 +15,11 @@ WORK_PER_DETERMINISTIC_SECOND = 2.0
 that a unit is about a second of one core, whatever it was spent on."""
 
 
+SYMMETRY_SIZE = 800
+"""Variables from which on CP-SAT does not look for symmetry: work that it does not count, and which takes
+seconds on a model of a hundred hosts that are alike."""
+
+
 class Outcome(Enum):
     """What a run ended with. STOPPED and NOTHING are answers of a limit, never "impossible"."""
 
@@ -49,6 +54,8 @@ def run(
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
+    if len(model.proto.variables) >= SYMMETRY_SIZE:
+        solver.parameters.symmetry_level = 0
     solver.parameters.max_deterministic_time = max(work, 0.001) / WORK_PER_DETERMINISTIC_SECOND
     solver.parameters.catch_sigint_signal = False
     if should_stop is not None:

@@ -15,6 +15,12 @@ from vplacer.solver.verdict import LevelResult, Solution, SolveOptions, Status, 
 EXACT_SIZE = 250
 """Option variables up to which all hosts go into one exact model."""
 
+TRIED = 4
+"""So many times as many are tried that way first, with a part of the work: where hosts are all different, one
+model of a hundred of them is solved sooner than their prices converge."""
+
+TRIED_SHARE = 0.25
+
 
 def default_work(instance: Instance) -> float:
     """Return the work allowed when none is given: a few units, more with more hosts."""
@@ -38,18 +44,13 @@ def solve(
         Undecided: a limit was reached before any placement was found.
     """
     from vplacer.constraints.judge import check, placements_today
-    from vplacer.solver.columns import solve_columns
-    from vplacer.solver.exact import size_of, solve_exact
     from vplacer.solver.explain import explain
     from vplacer.solver.score import measure
 
     today = placements_today(problem)
     instance = build_instance(problem, today, options.levels)
     work = options.work if options.work is not None else default_work(instance)
-    if size_of(instance) <= EXACT_SIZE:
-        answer = solve_exact(instance, seed=options.seed, work=work, should_stop=lambda: stop() is not None)
-    else:
-        answer = solve_columns(instance, seed=options.seed, work=work, should_stop=lambda: stop() is not None)
+    answer = _search(instance, options.seed, work, lambda: stop() is not None)
     why = stop() or StoppedBy.WORK
     if answer is None:
         raise Undecided(
@@ -82,6 +83,30 @@ def solve(
         solver_version=f"ortools {version('ortools')}",
         assumptions=_assumptions(instance),
     )
+
+
+def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer | None:
+    """Search by one exact model where it is small, by columns where it is not, or where it was not proved."""
+    from vplacer.solver.columns import solve_columns
+    from vplacer.solver.exact import size_of, solve_exact
+
+    size = size_of(instance)
+    if size <= EXACT_SIZE:
+        return solve_exact(instance, seed=seed, work=work, should_stop=should_stop)
+    tried = None
+    if size <= TRIED * EXACT_SIZE:
+        tried = solve_exact(instance, seed=seed, work=TRIED_SHARE * work, should_stop=should_stop)
+        if tried is not None and (not tried.stopped or should_stop()):
+            return tried
+        work -= TRIED_SHARE * work
+    found = solve_columns(instance, seed=seed, work=work, should_stop=should_stop)
+    return tried if tried is not None and _ahead(instance, tried, found) else found
+
+
+def _ahead(instance: Instance, one: Answer, other: Answer) -> bool:
+    """Whether an answer is better: the first level that differs decides."""
+    values = [(one.values[level.id], other.values[level.id]) for level in instance.levels]
+    return next((mine > theirs for mine, theirs in values if mine != theirs), False)
 
 
 def _merge(instance: Instance, placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
