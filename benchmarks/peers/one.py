@@ -3,8 +3,8 @@
     python -m benchmarks.peers.one INSTANCE PEER SECONDS
 
 Not measured: loading the libraries, building the instance, turning it into the neutral form. Measured:
-building a peer's model, solving it, naming the cards. vplacer's time is that of ``solve`` as a whole: its own
-model, the search, the judge, and the reasons why VMs have no place.
+building a peer's model, solving it, naming the cards. vplacer's time is that of ``solve``: its own model, the
+search, the cards, the judge's word. Why VMs have no place no peer tells; what that takes is told beside.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from __future__ import annotations
 import contextlib
 import json
 import pkgutil
+import resource
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 from typing import Any, Final
+from unittest import mock
 
 import vplacer.solver
 from benchmarks.peers import btrplace, counts, nova, solvers
@@ -29,6 +31,7 @@ from benchmarks.peers.monolith import LEVELS, solve_whole
 from benchmarks.peers.solvers import Found, Level, Solve
 from vplacer.constraints.judge import check
 from vplacer.constraints.state import Placement, Problem, State
+from vplacer.solver import explain
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import SolveOptions, StoppedBy
 
@@ -67,11 +70,14 @@ def run(problem: Problem, peer: str, limit_s: float) -> dict[str, Any]:
     if peer == VPLACER:
         return _vplacer(problem, limit_s)
     if peer == MONOLITH:
+        before = _processor_s()
         placed, levels, seconds = solve_whole(problem, limit_s=limit_s, start=time.perf_counter())
-        return _told(problem, placed, levels, seconds, [], [])
+        return _told(problem, placed, levels, (seconds, _processor_s() - before), [], [])
     instance = neutral(problem)
+    before = _processor_s()
     try:
         found = NEUTRAL[peer](instance, limit_s)
+        took = (found.seconds, _processor_s() - before)
     except (btrplace.NoJava, ModuleNotFoundError) as error:
         return {"not_run": str(error)}
     wrong = faults(instance, found.places)
@@ -83,27 +89,53 @@ def run(problem: Problem, peer: str, limit_s: float) -> dict[str, Any]:
     notes += [f"cannot say: {text}" for text in instance.missing]
     left: list[Fault] = faults(instance, kept)
     told = [fault.text for fault in left]
-    return _told(problem, placements(problem, kept), found.levels, found.seconds, notes, told)
+    return _told(problem, placements(problem, kept), found.levels, took, notes, told)
+
+
+def _processor_s() -> float:
+    """Processor time of this process and of those it started and that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _vplacer(problem: Problem, limit_s: float) -> dict[str, Any]:
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _processor_s()
 
     def stop() -> StoppedBy | None:
         return StoppedBy.TIME if time.perf_counter() - start > limit_s else None
 
-    answer = solve(problem, SolveOptions(levels=LEVELS, time_limit_s=limit_s), stop)
-    seconds = time.perf_counter() - start
+    reasons = _Clock(explain.explain)
+    with mock.patch.object(explain, "explain", reasons):
+        answer = solve(problem, SolveOptions(levels=LEVELS, time_limit_s=limit_s), stop)
+    took = (time.perf_counter() - start - reasons.seconds, _processor_s() - before - reasons.cpu_s)
     levels = [Level(level.id, level.value, level.bound) for level in answer.levels]
     notes = [f"stopped by {answer.stopped_by.value}"] if answer.stopped_by is not None else []
-    return _told(problem, answer.placements, levels, seconds, notes, [])
+    if answer.unplaced:
+        notes.append(f"{reasons.cpu_s:.2f} s more for the reasons why {len(answer.unplaced)} have no place")
+    return _told(problem, answer.placements, levels, took, notes, [])
+
+
+class _Clock:
+    """Calls a function and tells what it took in all, by the clock and of the processor."""
+
+    def __init__(self, work: Callable[..., Any]) -> None:
+        self.work = work
+        self.seconds = self.cpu_s = 0.0
+
+    def __call__(self, *args: Any) -> Any:
+        start, before = time.perf_counter(), _processor_s()
+        try:
+            return self.work(*args)
+        finally:
+            self.seconds += time.perf_counter() - start
+            self.cpu_s += _processor_s() - before
 
 
 def _told(
     problem: Problem,
     placed: tuple[Placement, ...],
     levels: list[Level],
-    seconds: float,
+    took: tuple[float, float],
     notes: list[str],
     wrong: list[str],
 ) -> dict[str, Any]:
@@ -125,7 +157,8 @@ def _told(
     return {
         "vms": len(placed),
         "asked": len(problem.request.demands),
-        "seconds": seconds,
+        "seconds": took[0],
+        "cpu_s": took[1],
         "levels": [{**asdict(level), "value": counted[level.id]} for level in levels],
         "notes": notes,
         "faults": wrong,
@@ -144,6 +177,9 @@ def _load_libraries() -> None:
 def main() -> int:
     instance, peer, limit = sys.argv[1:]
     _load_libraries()
+    with contextlib.suppress(btrplace.NoJava):
+        if peer == "BtrPlace":
+            btrplace.build_driver()
     json.dump(run(INSTANCES[instance](), peer, float(limit)), sys.stdout)
     print()
     return 0
