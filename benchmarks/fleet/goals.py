@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from benchmarks.fleet.families import FULL
 from benchmarks.fleet.process import NOTES, command_line, cost_row, level_row, size_row, solved, worst_gap
 from benchmarks.measure import Report, main
 
@@ -21,6 +22,9 @@ LONGER: Final = 3
 LEAST_S: Final = 60.0
 FAR: Final = 4
 """The search is stopped after so many times its goal, and not before `LEAST_S`."""
+
+STATES: Final = 2_000
+"""Hosts of a filled fleet that differ in what is left of them, at least."""
 
 QUICK: Final = {"hosts": 48, "shapes": 13}
 
@@ -67,6 +71,9 @@ def measure(quick: bool, only: tuple[str, ...] = ()) -> Report:
             passed = answer.get("judge") == "passed"
             evidence = str(answer.get("error", ""))
             report.check(f"{name}: solved, decoded and passed by the judge", passed, evidence)
+            if options.get("hosts", FULL) == FULL and options.get("fill") != 0.0 and "error" not in answer:
+                states = answer["distinct_host_states"]
+                report.check(f"{name}: at least {STATES} host states", states >= STATES, str(states))
             _goals(report, goal, name, factor, answer)
     tables(report, "", answers)
     return report
