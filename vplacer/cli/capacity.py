@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from vplacer.cli.examples_type import FileOrExample
 from vplacer.cli.host_names import complete_host
 from vplacer.cli.interrupt import graceful_interrupt
 from vplacer.cli.moment import MOMENT
-from vplacer.cli.output import emit
+from vplacer.cli.output import emit, remark
 from vplacer.cli.plan import refuse_nan
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
@@ -38,6 +39,8 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         lose=values["lose"],
         seed=values["seed"],
         time_limit_s=values["time_limit"],
+        output=values["output"],
+        work=values["work"],
     )
     world = world_for(
         common,
@@ -47,10 +50,19 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     )
     result = run_capacity(options, world)
     emit(common, _text(result, common, values))
+    if result.saved is not None:
+        remark(
+            common,
+            f"slots saved to {result.saved}; vplacer plan --place NAME --slots {result.saved} follows them",
+        )
     return exit_code(result.report)
 
 
 def _refuse(values: dict[str, Any]) -> None:
+    if values["output"] is not None and (values["after_loss"] is not None or values["lose"]):
+        raise UsageError(
+            "--output does not go with --after-loss and --lose", why="it saves slots beside what runs now"
+        )
     if values["after_loss"] is not None and values["lose"]:
         raise UsageError(
             "--after-loss and --lose exclude each other", why="one tries any hosts, the other those named"
@@ -125,6 +137,18 @@ command = Command(
             help="Instead: have they after the loss of this host? More than once: of these together.",
         ),
         click.Option(["--by-host"], is_flag=True, help="Name every host with its number, or every loss."),
+        click.Option(
+            ["-o", "--output"],
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Keep slots for the mix expected later (future in the request, else its own VMs): as many "
+            "of all its shapes, in its proportions, as fit. Show them, and save them for plan --slots.",
+        ),
+        click.Option(
+            ["--work"],
+            type=click.FloatRange(min=0, min_open=True),
+            help="Limit of each solve that makes slots, as with plan.",
+        ),
         click.Option(
             ["--format"],
             type=click.Choice(["text", "json"]),

@@ -72,6 +72,7 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
                 why="a dry run writes nothing",
                 hint="leave one out; without --dry-run nothing is changed in the vCenter either",
             )
+    _refuse_place(values)
     return PlanOptions(
         source=source_of(ctx, common, values),
         request=values["request"],
@@ -88,8 +89,28 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
         include_managed=values["include_managed"],
         previous=values["since"],
         output=values["output"],
+        place=values["place"],
+        slots=values["slots"],
         search=SolveOptions(seed=values["seed"], work=values["work"], time_limit_s=values["time_limit"]),
     )
+
+
+def _refuse_place(values: dict[str, Any]) -> None:
+    """Refuse --place beside what is about other VMs, and --slots without it."""
+    if values["place"] is None:
+        if values["slots"] is not None:
+            raise UsageError(
+                "--slots goes with --place",
+                why="slots are followed by one VM that is placed by itself",
+                hint="--place NAME says which VM of the request",
+            )
+        return
+    for name in ("evacuate", "repair", "may_move"):
+        if values[name]:
+            raise UsageError(
+                f"--place and --{name.replace('_', '-')} exclude each other",
+                why="--place touches no VM but the one it places",
+            )
 
 
 def _remarks(result: PlanResult, common: Common, values: dict[str, Any]) -> None:
@@ -196,6 +217,18 @@ command = Command(
             type=click.IntRange(min=0),
             show_default="as the request says",
             help="Most VMs that change their host in the whole plan.",
+        ),
+        click.Option(
+            ["--place"],
+            metavar="NAME",
+            help="Place only this VM of the request and touch no other: into a slot kept for its shape in "
+            "the mix expected later (future), else where it costs that mix least.",
+        ),
+        click.Option(
+            ["--slots"],
+            metavar="FILE",
+            type=_PATH,
+            help="The slots that --place follows, as `vplacer capacity -o` wrote them. Default: made now.",
         ),
         click.Option(
             ["--include-managed"],

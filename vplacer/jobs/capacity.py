@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vplacer.errors import InventoryIncomplete, UsageError
+from vplacer.jobs.file_kind import FileKind
 from vplacer.jobs.fixtures import file_or_fixture
-from vplacer.jobs.output_file import refuse_inputs
+from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_file_twice
 from vplacer.jobs.plan import PlanOptions, make_problem, overlay_refs, stopper
-from vplacer.jobs.source import Reading, SourceOptions, read_source
+from vplacer.jobs.slots import make_slots, slot_set
+from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
 from vplacer.jobs.topology import find_host
 from vplacer.jobs.world import World, timestamp
-from vplacer.solver.verdict import StoppedBy
+from vplacer.solver.verdict import SolveOptions, StoppedBy
 
 if TYPE_CHECKING:
     from vplacer.constraints.state import Problem
     from vplacer.plan.capacity_report import CapacityReport
     from vplacer.request.file import RequestFile
+    from vplacer.solver.arrivals.keep import Kept
     from vplacer.solver.capacity.model import Capacity
     from vplacer.solver.loss.model import AfterLoss
 
@@ -40,6 +43,8 @@ class CapacityOptions:
         lose: or the loss of these hosts, by name.
         seed: seed of the searches.
         time_limit_s: limit of the search; None = none.
+        output: where slots for the mix expected later are saved; None = none are made.
+        work: limit of each solve that makes them, as in `SolveOptions`.
     """
 
     source: SourceOptions
@@ -50,6 +55,8 @@ class CapacityOptions:
     lose: tuple[str, ...] = ()
     seed: int = 1
     time_limit_s: float | None = None
+    output: Path | None = None
+    work: float | None = None
 
     @property
     def of_losses(self) -> bool:
@@ -59,10 +66,11 @@ class CapacityOptions:
 
 @dataclass(frozen=True, slots=True)
 class CapacityResult:
-    """A report of room, and how long the search took."""
+    """A report of room, and how long the search took; ``saved``: the slots file written, if any."""
 
     report: CapacityReport
     solve_seconds: float
+    saved: Path | None = None
 
 
 def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
@@ -89,6 +97,7 @@ def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
         stop = stopper(asked, world.seconds, options.time_limit_s)
         try:
             room, losses = _search(problem, options, world, stop)
+            kept = _keep(problem, options, world, stop)
         finally:
             world.progress.finish()
     seconds = world.seconds() - started
@@ -105,7 +114,21 @@ def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
         names=tuple((host.moid, host.name) for host in inventory.hosts),
         notes=tuple(f"not counted: {vm.name} is left alone: {vm.reason}" for vm in left) if room else (),
     )
-    return CapacityResult(report, seconds)
+    if kept is None or options.output is None:
+        return CapacityResult(report, seconds)
+    from vplacer.plan.slots_file import save_slots
+
+    slots = slot_set(report, kept)
+    save_slots(slots, options.output)
+    return CapacityResult(replace(report, slots=slots), seconds, options.output)
+
+
+def _keep(problem: Problem, options: CapacityOptions, world: World, stop: Stop) -> Kept | None:
+    """Make slots if they are to be saved."""
+    if options.output is None:
+        return None
+    world.progress.step("making slots", 0, None)
+    return make_slots(problem, SolveOptions(seed=options.seed, work=options.work), stop)
 
 
 def _search(
@@ -131,6 +154,10 @@ def _request(options: CapacityOptions) -> tuple[Path | None, RequestFile | None]
     path = file_or_fixture("requests", options.request)
     if options.source.record is not None:
         refuse_inputs(options.source.record, [path])
+    if options.output is not None:
+        refuse_one_file_twice(options.output, options.source.record)
+        inputs = (path, *source_files(options.source))
+        check_output(options.output, FileKind.SLOTS, inputs=inputs, force=options.source.force)
     return path, load_request(path)
 
 

@@ -21,6 +21,7 @@ class FileKind(Enum):
     SNAPSHOT = "a snapshot"
     RECORDING = "a recorded session"
     LAB_STATE = "a state of `vplacer lab serve`"
+    SLOTS = "a slots file"
     DOCTOR = "a report of `vplacer doctor`"
 
 
@@ -29,6 +30,7 @@ _FORMAT_RE: Final = re.compile(rb'"format"\s{0,8}:\s{0,8}"(vplacer-[a-z-]{1,20})
 _OVERLAP: Final = 64
 _KINDS: Final = {
     b"vplacer-plan": FileKind.PLAN,
+    b"vplacer-slots": FileKind.SLOTS,
     b"vplacer-snapshot": FileKind.SNAPSHOT,
     b"vplacer-lab-state": FileKind.LAB_STATE,
     b"vplacer-doctor": FileKind.DOCTOR,

@@ -13,6 +13,7 @@ from vplacer.errors import FileFormatError, Undecided, UnknownObjectError, Usage
 from vplacer.jobs.file_kind import FileKind, kind_of
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_file_twice
+from vplacer.jobs.slots import Following, following, place_by_slots
 from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
 from vplacer.jobs.upkeep import UpkeepOptions, search_for, upkeep_of, with_upkeep
 from vplacer.jobs.world import World, timestamp
@@ -41,6 +42,8 @@ class PlanOptions:
         previous: an earlier plan to compare with.
         output: where the plan is saved; None = nowhere.
         search: limits of the solver.
+        place: one VM of the request, by name: only it is placed, following slots.
+        slots: the slots it follows, a file; None = made now.
     """
 
     source: SourceOptions
@@ -52,6 +55,8 @@ class PlanOptions:
     previous: Path | None = None
     output: Path | None = None
     search: SolveOptions = field(default_factory=SolveOptions)
+    place: str | None = None
+    slots: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +87,13 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     request_path = file_or_fixture("requests", options.request) if options.request is not None else None
     request = _load(request_path, options)
     _check_outputs(options, request_path)
+    arriving = following(options.place, options.slots) if options.place is not None else None
     previous = _previous(options, world)
     reading = read_source(options.source, world)
     if previous is not None and not _same_vcenter(previous, reading, options, world):
         previous = None
     problem = make_problem(request, reading, options)
-    solution, seconds = _solve(problem, options, world)
+    problem, solution, seconds = _solve(problem, arriving, options, world)
     plan = make_plan(problem, solution, request, reading, options.now or world.clock(), previous)
     saved = None
     if options.output is not None and solution.status in (Status.OPTIMAL, Status.FEASIBLE):
@@ -124,11 +130,15 @@ def _check_outputs(options: PlanOptions, path: Path | None) -> None:
     request = [path] if path is not None else []
     refuse_one_file_twice(options.output, record)
     if record is not None:
-        refuse_inputs(record, [*request, *([options.previous] if options.previous else [])])
+        others = [path for path in (options.previous, options.slots) if path is not None]
+        refuse_inputs(record, [*request, *others])
     if options.output is not None:
         # The plan of --since may be replaced: it is a plan, and read before.
         check_output(
-            options.output, FileKind.PLAN, inputs=(*request, *source_files(source)), force=source.force
+            options.output,
+            FileKind.PLAN,
+            inputs=(*request, *([options.slots] if options.slots else []), *source_files(source)),
+            force=source.force,
         )
 
 
@@ -169,22 +179,29 @@ def _refuse_unknown(names: Sequence[str], inventory: Inventory) -> None:
             )
 
 
-def _solve(problem: Problem, options: PlanOptions, world: World) -> tuple[Solution, float]:
+def _solve(
+    problem: Problem, arriving: Following | None, options: PlanOptions, world: World
+) -> tuple[Problem, Solution, float]:
+    """Solve a problem, or that of the one VM that is to be placed by itself; return the one solved."""
     from vplacer.solver.solve import solve
 
+    search = search_for(options.upkeep, options.search)
     started = world.seconds()
     with world.stoppable() as asked:
         stop = stopper(asked, world.seconds, options.search.time_limit_s)
         world.progress.step("solving", 0, None)
         try:
-            solution = solve(problem, search_for(options.upkeep, options.search), stop)
+            if arriving is not None:
+                problem, solution = place_by_slots(problem, arriving, search, stop)
+            else:
+                solution = solve(problem, search, stop)
         except Undecided as error:
             if asked():
                 raise KeyboardInterrupt from error
             raise
         finally:
             world.progress.finish()
-    return solution, world.seconds() - started
+    return problem, solution, world.seconds() - started
 
 
 def make_plan(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from vplacer.plan.model import Source
+from vplacer.plan.slots_file import SlotSet
 from vplacer.solver.capacity.model import Capacity
 from vplacer.solver.loss.model import AfterLoss
 
@@ -15,7 +16,8 @@ class CapacityReport:
     """A report of room.
 
     ``request_file`` None = none was given. ``capacity``: room for more VMs, ``after_loss``: what losses of
-    hosts come to; None = not asked. ``names``: display names of the hosts that ids stand for.
+    hosts come to; None = not asked. ``slots``: those kept for the mix expected later, None = not
+    asked. ``names``: display names of the hosts that ids stand for.
     """
 
     tool_version: str
@@ -26,6 +28,7 @@ class CapacityReport:
     capacity: Capacity | None
     after_loss: AfterLoss | None
     names: tuple[tuple[str, str], ...]
+    slots: SlotSet | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property

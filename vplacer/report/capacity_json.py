@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
 from vplacer.inventory.codec import encode
 from vplacer.plan.capacity_report import CapacityReport
+from vplacer.plan.slots_file import SlotSet
 from vplacer.report.demand_words import demand_text
 from vplacer.request.demand import Demand
 from vplacer.solver.capacity.model import Capacity, HostRoom, KindRoom
@@ -39,6 +41,7 @@ def capacity_document(report: CapacityReport, *, by_host: bool = False) -> dict[
         "request": request,
         "notes": list(report.notes),
         "room": None if found is None else _room(report, found, by_host),
+        "slots": None if report.slots is None else _slots(report.slots),
         "after_loss": None if report.after_loss is None else _losses(report, report.after_loss),
     }
 
@@ -50,6 +53,23 @@ def _room(report: CapacityReport, found: Capacity, by_host: bool) -> dict[str, A
         "hosts_considered": found.hosts_considered,
         "kinds": [_kind(report, room, by_host) for room in found.kinds],
     }
+
+
+def _slots(found: SlotSet) -> list[dict[str, Any]]:
+    """Return the slots of each shape by host; the file of ``-o`` says which cards."""
+    names = dict(found.names)
+    return [
+        {
+            "shape": shape.name,
+            "share": shape.share,
+            "slots": sum(slot.shape == shape.name for slot in found.slots),
+            "hosts": [
+                {"host": host, "name": names.get(host, host), "slots": number}
+                for host, number in Counter(s.host for s in found.slots if s.shape == shape.name).items()
+            ],
+        }
+        for shape in found.mix
+    ]
 
 
 def _losses(report: CapacityReport, found: AfterLoss) -> dict[str, Any]:

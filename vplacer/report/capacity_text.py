@@ -8,6 +8,7 @@ from vplacer.report.demand_words import demand_text, names_text
 from vplacer.report.infeasible_text import evidence_text, shorten
 from vplacer.report.loss_text import loss_lines, loss_summary
 from vplacer.report.plan_words import aligned, count
+from vplacer.report.slots_text import slots_lines
 from vplacer.report.solution_text import STOPPED
 from vplacer.report.source_text import missing_texts, source_text
 from vplacer.report.style import PLAIN, Style
@@ -28,6 +29,8 @@ def capacity_text(
     lines = [source_text(report.source, report.created), *missing_texts(report.source)]
     if report.capacity is not None:
         lines += ["", *_kinds_lines(report, report.capacity, by_host, style)]
+    if report.slots is not None:
+        lines += ["", *slots_lines(report.slots)]
     if report.after_loss is not None:
         lines += ["", *loss_lines(report, report.after_loss, by_host=by_host, style=style)]
     lines += [f"note: {text}" for text in report.notes]

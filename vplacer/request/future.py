@@ -21,6 +21,9 @@ from vplacer.request.naming import close_names, is_pattern, listed, matching, wi
 from vplacer.request.select import Target
 from vplacer.request.sizing import estimated_overhead_mib, needed_hardware_version
 
+OLDEST_VERSION = 13
+"""The oldest hardware version that a request can ask for: every host offers it."""
+
 
 def future_mix(request: ResolvedRequest) -> tuple[FutureShape, ...]:
     """Return the mix to count with: the one stated, else the request's own shapes by number asked.
@@ -57,15 +60,28 @@ def shape_of(demand: Demand, name: str) -> Demand:
     )
 
 
+def shape_like(mix: Iterable[FutureShape], demand: Demand) -> FutureShape | None:
+    """Return the first shape of a mix that a demand is of; None = of none.
+
+    A shape for any host is that of a VM for some hosts, too.
+    """
+    wanted = _alike(shape_of(demand, demand.name))
+    for shape in mix:
+        hosts = shape.demand.hosts or wanted.hosts
+        if _alike(replace(shape.demand, hosts=hosts)) == wanted:
+            return shape
+    return None
+
+
 def _hardware_version(demand: Demand) -> int:
-    """Return the version that a new VM of this shape needs."""
-    least = FIRST_WITH_VNUMA if demand.has_devices or demand.vnuma_nodes is not None else 0
+    """Return the version that a new VM of this shape needs, the oldest where any will do."""
+    least = FIRST_WITH_VNUMA if demand.has_devices or demand.vnuma_nodes is not None else OLDEST_VERSION
     return needed_hardware_version(demand.gpus, demand.nics, least, demand.cpus, demand.memory_mib)
 
 
 def _alike(shape: Demand) -> Demand:
     """Return what tells shapes apart: not on which datastores a VM's disks happen to be."""
-    return replace(shape, id="", name="", datastores=(), networks=())
+    return replace(shape, id="", name="", datastores=(), networks=(), source=None)
 
 
 class FutureMaker:
