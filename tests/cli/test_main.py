@@ -112,6 +112,7 @@ def test_no_option_takes_a_password() -> None:
         ("plan --lab nvswitch --evacuate esx1", "esx1: no host has this name", "did you mean esx01"),
         ("plan --lab nvswitch --evacuate 'x*'", "no host fits this pattern: given with --evacuate", "esx01"),
         ("plan --lab nvswitch --repair --may-move x", "x: no VM has this name", "given with --may-move"),
+        ("plan --lab nvswitch --repair --evacuate-powered-off", "says nothing without --evacuate", "HOST"),
         ("plan --repair --lab y --max-moves -1", "-1 is not in the range x>=0", "vplacer plan --help"),
         ("schema plans", "'plans' is not one of", "vplacer schema --help"),
         ("plan -r x --now yesterday --lab y", "'yesterday' is no time", "vplacer plan --help"),

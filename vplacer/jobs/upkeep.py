@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vplacer.errors import UnknownObjectError
+from vplacer.errors import UnknownObjectError, UsageError
 from vplacer.solver.verdict import SolveOptions
 
 if TYPE_CHECKING:
@@ -50,10 +50,16 @@ def upkeep_of(options: UpkeepOptions, inventory: Inventory, has_request: bool) -
 
     Raises:
         UnknownObjectError: a host or VM is not there.
+        UsageError: options that say nothing.
     """
     from vplacer.request.lookup import Named
     from vplacer.request.upkeep import Upkeep
 
+    if options.evacuate_powered_off and not options.evacuate:
+        raise UsageError(
+            "--evacuate-powered-off says nothing without --evacuate",
+            hint="name the hosts with --evacuate HOST",
+        )
     hosts = [Named(host.moid, host.name, "") for host in inventory.hosts]
     vms = [Named(vm.moid, vm.name, "") for vm in inventory.vms if not vm.template]
     return Upkeep(

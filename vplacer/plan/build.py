@@ -41,7 +41,7 @@ from vplacer.plan.reasons import impact_of, planned_asks, reasons_of
 from vplacer.plan.settings import manual_cores_per_node
 from vplacer.plan.source import source_of
 from vplacer.plan.steps import steps_of
-from vplacer.plan.upkeep_notes import evacuation_notes, over_limit_notes
+from vplacer.plan.upkeep_notes import evacuated_hosts, evacuation_notes, over_limit_notes
 from vplacer.solver.verdict import Solution, Status
 
 
@@ -90,6 +90,7 @@ def build_plan(
         for placement in sorted(solution.placements, key=lambda item: order[item.demand])
     )
     placed_all = not solution.unplaced or problem.request.options.partial
+    evacuated = evacuated_hosts(state)
     over_limit = over_limit_notes(problem.request.options, sum(vm.impact.power_cycle for vm in vms))
     decided = solution.status in (Status.OPTIMAL, Status.FEASIBLE)
     return Plan(
@@ -110,7 +111,7 @@ def build_plan(
         drift=tuple(drift),
         notes=(
             *over_limit,
-            *evacuation_notes(state),
+            *evacuation_notes(state, evacuated),
             *problem.request.notes,
             *off_notes(state, [job.draft for job in jobs]),
             *off_claim_notes(state, [job.draft for job in jobs]),
@@ -118,6 +119,7 @@ def build_plan(
             *_topology_notes(problem, jobs),
         ),
         names=tuple(sorted(names.items())),
+        evacuated=evacuated,
     )
 
 
@@ -304,6 +306,8 @@ def _names(problem: Problem, solution: Solution) -> dict[str, str]:
         parts = (part for conflict in reason.conflicts for part in conflict.parts)
         objects = {moid for part in parts for moid in part.objects}
         names |= {moid: inventory.vm_by_moid[moid].name for moid in objects & inventory.vm_by_moid.keys()}
+    evacuate = problem.request.options.evacuate
+    names |= {moid: inventory.host_by_moid[moid].name for moid in evacuate}
     names |= {cluster.moid: cluster.name for cluster in inventory.clusters}
     networks = {network.moid: network.name for network in inventory.networks}
     for demand in problem.request.demands:

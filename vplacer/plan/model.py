@@ -312,6 +312,19 @@ class Unplaced:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class EvacuatedHost:
+    """A host that was to be emptied.
+
+    ``empty``: whether every VM that had to leave does. ``stays``: ids of those that do not: they are left
+    alone, or have no place. Templates, and VMs that are off and may stay, are not among them.
+    """
+
+    host: str
+    empty: bool
+    stays: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Plan:
     """A complete plan.
@@ -336,6 +349,7 @@ class Plan:
     drift: tuple[DriftItem, ...]
     notes: tuple[str, ...]
     names: tuple[tuple[str, str], ...]
+    evacuated: tuple[EvacuatedHost, ...] = ()
 
     @cached_property
     def step_by_id(self) -> dict[str, Step]:

@@ -6,29 +6,43 @@ from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import State
 from vplacer.constraints.whereabouts import host_of
 from vplacer.inventory.vm import Vm
+from vplacer.plan.model import EvacuatedHost
 from vplacer.request.demand import RequestOptions
 from vplacer.request.evacuation import must_leave
 
 
-def evacuation_notes(state: State) -> tuple[str, ...]:
+def evacuated_hosts(state: State) -> tuple[EvacuatedHost, ...]:
+    """Say of each host that was to be emptied whether it is, and who stays."""
+    inventory = state.problem.inventory
+    found = []
+    for moid in state.problem.request.options.evacuate:
+        stays = tuple(
+            vm.moid
+            for vm in inventory.vms_by_host.get(moid, ())
+            if host_of(state, vm.moid) == moid and _has_to_leave(state, vm)
+        )
+        found.append(EvacuatedHost(moid, not stays, stays))
+    return tuple(found)
+
+
+def evacuation_notes(state: State, hosts: tuple[EvacuatedHost, ...]) -> tuple[str, ...]:
     """Return a sentence for each host that was to be emptied."""
     problem = state.problem
-    options = problem.request.options
     left_alone = {item.vm for item in problem.request.left_alone}
     notes = []
-    for moid in options.evacuate:
-        host = problem.inventory.host_by_moid[moid]
-        here = [vm for vm in problem.inventory.vms_by_host.get(moid, ()) if not vm.template]
-        leaving = [vm for vm in here if host_of(state, vm.moid) != moid]
-        staying = [vm for vm in here if vm not in leaving and _has_to_leave(state, vm)]
-        if staying:
+    for item in hosts:
+        name = problem.inventory.host_by_moid[item.host].name
+        here = [vm for vm in problem.inventory.vms_by_host.get(item.host, ()) if not vm.template]
+        leaving = [vm for vm in here if host_of(state, vm.moid) != item.host]
+        if item.stays:
             names = ", ".join(
                 f"{vm.name} ({'left alone' if vm.moid in left_alone else 'no place elsewhere'})"
-                for vm in staying
+                for vm in here
+                if vm.moid in item.stays
             )
-            notes.append(f"{host.name} is NOT EMPTY after this plan: {names}")
+            notes.append(f"{name} is NOT EMPTY after this plan: {names}")
         elif leaving:
-            notes.append(f"{host.name} can enter maintenance after this plan: {_how(state, leaving)}")
+            notes.append(f"{name} can enter maintenance after this plan: {_how(state, leaving)}")
     return tuple(notes)
 
 

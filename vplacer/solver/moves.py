@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from vplacer.constraints import costs
+from vplacer.constraints.migration import can_move_live
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.supply import holds_devices
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
+from vplacer.request.as_today import demand_as_today
 from vplacer.request.demand import AffinityMode, Demand, Policy
 from vplacer.request.today import DeviceReader
 from vplacer.solver.beside import Beside
@@ -87,7 +89,8 @@ def _candidates(
         movers = [
             (vm, mover)
             for vm in problem.inventory.vms_by_host.get(moid, ())
-            if holds_devices(vm) is powered_off and (mover := _mover(beside, vm, reader)) is not None
+            if can_move_live(vm, problem.inventory.host_by_moid[moid]) is not powered_off
+            and (mover := _mover(beside, vm, reader)) is not None
         ]
         movers.sort(key=lambda item: (len(item[0].devices), item[0].cpus, item[0].memory_mib, item[0].moid))
         state = beside.state(moid, cls.vm.moid if cls.vm is not None else None)
@@ -148,33 +151,4 @@ def _mover(beside: Beside, vm: Vm, reader: DeviceReader) -> Demand | None:
     today = reader.read(vm, Policy.NONE)
     if today.static or today.others or (holds_devices(vm) and vm.linked_clone):
         return None
-    manual = None
-    if vm.vnuma.cores_per_node and not vm.vnuma.auto and vm.cpus % vm.vnuma.cores_per_node == 0:
-        manual = vm.cpus // vm.vnuma.cores_per_node
-    full = bool(vm.memory_locked_to_max) or (vm.memory_reservation_mib or 0) >= vm.memory_mib > 0
-    return Demand(
-        id=vm.moid,
-        name=vm.name,
-        vm=vm.moid,
-        template=None,
-        clusters=(),
-        hosts=(),
-        cpus=vm.cpus,
-        memory_mib=vm.memory_mib,
-        vnuma_nodes=manual,
-        gpus=today.gpus,
-        nics=today.nics,
-        priority=0,
-        weight_milli=1000,
-        mode=AffinityMode.HINT,
-        may_move=True,
-        pool=vm.pool,
-        datastores=vm.datastores,
-        networks=vm.networks,
-        hardware_version=vm.hardware_version or 0,
-        prefer_ht=vm.prefers_threads,
-        latency_high=vm.latency_sensitivity == "high",
-        memory_reserved=holds_devices(vm) or full,
-        cpu_reservation_mhz=vm.cpu_reservation_mhz or 0,
-        overhead_mib=vm.overhead_mib or 0,
-    )
+    return demand_as_today(vm, today, AffinityMode.HINT, priority=0, weight_milli=1000, clusters=())
