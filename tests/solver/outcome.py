@@ -4,7 +4,8 @@
 (sets of cards, each given out whole or not at all), ``unplaced`` (all of them), ``same_host`` and
 ``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint, part of the evidence),
 ``conflicts`` (VM, see `_told`), ``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM,
-parts of texts), ``levels``, ``left_alone``, ``notes``.
+parts of texts), ``levels``, ``left_alone``, ``notes``,
+``future`` (per shape how many fit before and after the plan).
 
 Cards are called ``gpu0``, ``nic0`` and so on in the order of their addresses.
 """
@@ -319,7 +320,13 @@ def _check_notes(found: Outcome, wanted: list[str]) -> None:
         assert any(says in note for note in found.plan.notes), found.plan.notes
 
 
+def _check_future(found: Outcome, wanted: dict[str, list[int]]) -> None:
+    have = {room.name: [room.before, room.after] for room in found.plan.future}
+    assert have == wanted, plan_text(found.plan, verbosity=2)
+
+
 _CHECKS = {
+    "future": _check_future,
     "vms": _check_vms,
     "filled": _check_filled,
     "placed": _check_placed,

@@ -15,6 +15,7 @@ from vplacer.request.demand import (
     AffinityMode,
     Apart,
     Demand,
+    FutureShape,
     Gang,
     GpuAsk,
     NicAsk,
@@ -182,6 +183,14 @@ def changed(draw: st.DrawFn, vm: Vm) -> Demand:
 
 
 @st.composite
+def future(draw: st.DrawFn, number: int) -> FutureShape:
+    """A shape of the mix expected later."""
+    name = f"later-{number}"
+    demand = replace(draw(demands(number)), id=f"future:{name}", name=name, priority=0)
+    return FutureShape(name, demand, draw(st.sampled_from([1, 3])))
+
+
+@st.composite
 def problems(draw: st.DrawFn) -> Problem:
     """A tiny site, up to three new VMs, and now and then a rule between them."""
     site = load_site_text(json.dumps(draw(sites())), "tiny.yaml")
@@ -215,4 +224,5 @@ def problems(draw: st.DrawFn) -> Problem:
         headroom_hosts=draw(st.sampled_from([0, 0, 0, 1])),
     )
     topologies = build_topologies(site.inventory, site.overlays)
-    return Problem(site.inventory, topologies, ResolvedRequest(asked, rules, options))
+    shapes = tuple(draw(future(number)) for number in range(draw(st.sampled_from([0, 1, 2, 3]))))
+    return Problem(site.inventory, topologies, ResolvedRequest(asked, rules, options, future=shapes))

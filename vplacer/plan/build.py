@@ -13,6 +13,7 @@ from vplacer.errors import InternalError
 from vplacer.inventory.host import Host
 from vplacer.inventory.moids import moid_order
 from vplacer.plan.draft import Draft, draft
+from vplacer.plan.future import future_notes, future_room
 from vplacer.plan.model import (
     DriftItem,
     Impact,
@@ -117,9 +118,11 @@ def build_plan(
             *off_claim_notes(state, [job.draft for job in jobs]),
             *nvswitch_notes(state, [job.draft for job in jobs]),
             *_topology_notes(problem, jobs),
+            *future_notes(state),
         ),
         names=tuple(sorted(names.items())),
         evacuated=evacuated,
+        future=future_room(state),
     )
 
 

@@ -305,6 +305,22 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class FutureRoom:
+    """How many VMs of a shape of the mix fit, each shape by itself: before the plan and after it.
+
+    ``stated``: by the request's ``future``; else it is a shape of the request. ``share``: of the mix.
+    ``points``: what each counts at the level "room".
+    """
+
+    name: str
+    stated: bool
+    share: int
+    points: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unplaced:
     """A VM of the request that has no place."""
 
@@ -332,6 +348,7 @@ class Plan:
     ``applyable``: the verdict allows it to be carried out and there is something to do; a partial
     placement of an infeasible request is shown, never applied. ``names``: display names of the hosts
     and other objects that ids stand for. ``observed``: what must still be so when it is applied.
+    ``future``: what could still be placed of the VMs expected later.
     """
 
     tool_version: str
@@ -350,6 +367,7 @@ class Plan:
     notes: tuple[str, ...]
     names: tuple[tuple[str, str], ...]
     evacuated: tuple[EvacuatedHost, ...] = ()
+    future: tuple[FutureRoom, ...] = ()
 
     @cached_property
     def step_by_id(self) -> dict[str, Step]:

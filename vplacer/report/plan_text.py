@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vplacer.plan.model import DriftItem, Plan, Symbol, VmPlan
 from vplacer.plan.staleness import moved_cards
+from vplacer.report.future_text import future_lines
 from vplacer.report.infeasible_text import infeasible_lines
 from vplacer.report.plan_details import solver_lines, step_lines, vm_details
 from vplacer.report.plan_words import (
@@ -49,6 +50,7 @@ def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: 
     lines += [f"note: {text}" for text in plan.notes]
     if verbosity > 1:
         lines += ["", *step_lines(plan), "", *solver_lines(plan)]
+    lines += future_lines(plan, verbosity)
     return "\n".join(lines) + "\n\n" + summary_text(plan, style=style, seconds=seconds)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vplacer.solver.future.count import left_of, mix_points
 from vplacer.solver.instance import Instance
 from vplacer.solver.reseat import option_change, option_cost
 from vplacer.solver.room import blocks_of
@@ -34,6 +35,8 @@ def plain_bounds(instance: Instance) -> dict[str, int]:
     )
     for task in instance.tasks:
         found["room"] += sum(block.worth for block in blocks_of(task.state))
+        if task.mix is not None:
+            found["room"] += mix_points(task.mix.shapes, left_of(task.state))
         if instance.problem.request.options.hosts_goal == "spread":
             found["hosts"] -= task.state.standing_count**2
         elif task.state.standing_count:

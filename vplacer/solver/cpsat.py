@@ -41,7 +41,12 @@ class Run:
 
 
 def run(
-    model: cp_model.CpModel, *, seed: int, work: float, should_stop: Callable[[], bool] | None = None
+    model: cp_model.CpModel,
+    *,
+    seed: int,
+    work: float,
+    should_stop: Callable[[], bool] | None = None,
+    probing: bool = True,
 ) -> Run:
     """Solve a model within a deterministic amount of work.
 
@@ -50,6 +55,7 @@ def run(
         seed: random seed.
         work: how much, about a second of one core a unit, but counted, not clocked.
         should_stop: asked at every new solution and bound.
+        probing: try values of variables beforehand: for many short runs it costs more than it saves.
     """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
@@ -58,6 +64,8 @@ def run(
         solver.parameters.symmetry_level = 0
     solver.parameters.max_deterministic_time = max(work, 0.001) / WORK_PER_DETERMINISTIC_SECOND
     solver.parameters.catch_sigint_signal = False
+    if not probing:
+        solver.parameters.cp_model_probing_level = 0
     if should_stop is not None:
         stop = should_stop
 

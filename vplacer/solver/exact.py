@@ -15,7 +15,7 @@ from ortools.sat.python import cp_model
 from vplacer.errors import InternalError
 from vplacer.solver.column import Column, column_of, read_plan
 from vplacer.solver.cpsat import Outcome, Run, run
-from vplacer.solver.host_model import HostEncoder, HostVars, quantity_of
+from vplacer.solver.host_model import ROOM, HostEncoder, HostVars, quantity_of
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.rows import Row
@@ -50,6 +50,7 @@ class ExactModel:
         self.held = held
         self.positions = [p for p in range(len(instance.tasks)) if p not in held]
         self.hosts: dict[int, HostVars] = {}
+        self.encoders: list[HostEncoder] = []
         for position in self.positions:
             encoder = HostEncoder(
                 self.model,
@@ -59,10 +60,14 @@ class ExactModel:
                 prefix=f"h{position}_",
             )
             self.hosts[position] = encoder.encode()
+            self.encoders.append(encoder)
         self._add_rows()
 
     def objective(self, level: str) -> Any:
         """Value of a level over all hosts: an expression, or a number where nothing can change."""
+        if level == ROOM:
+            for encoder in self.encoders:
+                encoder.encode_room()
         fixed = sum(column.levels.get(level, 0) for column in self.held.values())
         return sum((h.levels[level] for h in self.hosts.values() if level in h.levels), start=fixed)
 

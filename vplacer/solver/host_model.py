@@ -7,6 +7,7 @@ of columns (one host a model). What couples hosts is not here (see `rows`).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
@@ -15,16 +16,22 @@ from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
 from vplacer.constraints.supply import consumer_of_demand
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.future.encode import MixEncoder
+from vplacer.solver.future.places import HostMix
+from vplacer.solver.future.taken import taken_by_option
 from vplacer.solver.host_cards import HostCards
 from vplacer.solver.host_parts import Expr, ModelPart
 from vplacer.solver.host_room import HostRoom
-from vplacer.solver.host_state import HostState
+from vplacer.solver.host_state import ActiveVm, HostState
 from vplacer.solver.levels import cpu_only_cost
 from vplacer.solver.option import Option
 from vplacer.solver.reseat import option_change, option_cost
 from vplacer.solver.room import Block, blocks_of, unnamed
 from vplacer.solver.rows import Key
 from vplacer.solver.wishes import POINTS, HostWish
+
+ROOM = "room"
+"""The level that is added when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class HostTask:
 
     ``options``: class index to its options there, equal lists one object on all hosts of an instance.
     ``together``: rule name to its classes. ``stay_points``: locality points of an active VM that stays.
-    ``wishes``: preferred rules.
+    ``wishes``: preferred rules. ``mix``: the shapes expected later.
     """
 
     state: HostState
@@ -51,6 +58,7 @@ class HostTask:
     together: tuple[tuple[str, tuple[int, ...]], ...]
     stay_points: dict[int, int]
     wishes: tuple[HostWish, ...] = ()
+    mix: HostMix | None = None
 
 
 @dataclass
@@ -61,7 +69,7 @@ class HostVars:
     its place and counts as placed, or is left unplaced where it is. ``seats[class]``: VMs placed on
     the host, stays included. ``uses_rule``: 1 if a member of a together-rule is here.
     ``changes``: power cycles and moves of existing VMs (see `checks.change_limits`). ``levels``: value of
-    each level id here, all to be maximised.
+    each level id here, all to be maximised; "room" is there once it was asked for.
     """
 
     chosen: dict[int, list[tuple[Option, Expr]]] = field(default_factory=dict)
@@ -93,6 +101,8 @@ class HostEncoder:
         self.vars = HostVars()
         self.cards = HostCards(self.part, task.state)
         self.room = HostRoom(self.part, task.state)
+        self._counts: list[tuple[DemandClass, Option, Expr]] = []
+        self._kept: list[tuple[ActiveVm, Expr]] = []
 
     def encode(self) -> HostVars:
         """Add variables and constraints; return the variables."""
@@ -121,6 +131,7 @@ class HostEncoder:
                 if consumer is not None:
                     self.room.consume(consumer, count, most)
                 self.cards.take(option, count, most)
+                self._counts.append((cls, option, count))
             self.vars.chosen[index] = listed
 
     def _most(self, cls: DemandClass, option: Option) -> int:
@@ -145,6 +156,7 @@ class HostEncoder:
             if active.consumer is not None:
                 self.room.consume(active.consumer, keep, 1)
             self.cards.keep(active, keep)
+            self._kept.append((active, keep))
 
     def _rules(self) -> None:
         here: dict[int, Expr] = {}
@@ -191,8 +203,6 @@ class HostEncoder:
 
     def _levels(self) -> None:
         levels: dict[str, list[Expr]] = defaultdict(list)
-        gpu_nodes = frozenset(g.node for g in self.state.topology.gpus if g.node is not None)
-        has_gpu = bool(self.state.topology.gpus)
         for index, listed in self.vars.chosen.items():
             cls = self.classes[index]
             for option, count in listed:
@@ -202,23 +212,43 @@ class HostEncoder:
                     levels["locality"].append(option.points * count)
                 if cost:
                     levels["moves"].append(-cost * count)
-                penalty = cpu_only_cost(cls.demand, option.nodes, gpu_nodes, has_gpu)
-                if penalty:
-                    levels["room"].append(-penalty * count)
         for index, keep in self.vars.stays.items():
             cls = self.classes[index]
             levels[f"placed:{cls.demand.priority}"].append(cls.demand.weight_milli * keep)
             if self.task.stay_points.get(index):
                 levels["locality"].append(self.task.stay_points[index] * keep)
-            penalty = cpu_only_cost(cls.demand, cls.stay.nodes if cls.stay else (), gpu_nodes, has_gpu)
-            if penalty:
-                levels["room"].append(-penalty * keep)
         if POWER_CYCLES in self.vars.changes:
             levels["power_cycles"].append(-1 * self.vars.changes[POWER_CYCLES])
         levels["locality"] += self._wishes()
-        levels["room"] += self._whole_blocks(blocks_of(self.state))
         levels["hosts"].append(self._host_use())
         self.vars.levels = {name: sum(terms) for name, terms in levels.items()}
+
+    def encode_room(self) -> None:
+        """Add level "room", once; it needs many variables, which no other level asks for."""
+        if ROOM in self.vars.levels:
+            return
+        terms = self._whole_blocks(blocks_of(self.state))
+        terms += [-cost * count for cost, count in self._beside_gpus() if cost]
+        if self.task.mix is not None:
+            mix = MixEncoder(self.part, self.state, self.room)
+            for cls, option, count in self._counts:
+                for taken in taken_by_option(self.task.mix.problem, cls.demand, option, self.state):
+                    mix.take(taken, count)
+            for active, keep in self._kept:
+                mix.keep(active, keep)
+            terms += mix.points(self.task.mix.shapes)
+        self.vars.levels[ROOM] = sum(terms)
+
+    def _beside_gpus(self) -> Iterator[tuple[int, Expr]]:
+        """What CPU-only VMs cost on nodes with GPUs."""
+        gpu_nodes = frozenset(g.node for g in self.state.topology.gpus if g.node is not None)
+        has_gpu = bool(self.state.topology.gpus)
+        for cls, option, count in self._counts:
+            yield cpu_only_cost(cls.demand, option.nodes, gpu_nodes, has_gpu), count
+        for index, keep in self.vars.stays.items():
+            cls = self.classes[index]
+            nodes = cls.stay.nodes if cls.stay else ()
+            yield cpu_only_cost(cls.demand, nodes, gpu_nodes, has_gpu), keep
 
     def _wishes(self) -> list[Expr]:
         """Points of the rules that are preferences."""

@@ -32,6 +32,14 @@ class HostRoom:
         else:
             self._floating.append((count, consumer, most))
 
+    def bound_uses(self, position: int) -> list[tuple[Expr, Amount]]:
+        """Return what is bound to a node."""
+        return self._bound[position]
+
+    def total_uses(self) -> list[tuple[Expr, Amount]]:
+        """Return what is taken of the host as a whole."""
+        return self._total
+
     def constrain(self, new: list[Expr]) -> None:
         """Write all constraints on CPU and memory.
 

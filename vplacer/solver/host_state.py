@@ -42,10 +42,10 @@ class HostState:
     ``room``: per node (order of ``node_ids``), what VMs the plan cannot touch leave when bound to it;
     may be negative. ``items`` and ``divisible``: those among them that float. ``total_room``: the
     host's total less all of them. ``cells``: cards not surely held by one of them; ``scarce``: for
-    each such VM whose card is not known, the cells one of whose cards it holds. ``vgpu_held``:
-    profiles on each card. ``held_beside``: devices that are no card here (a disk controller, say), that
-    one of them holds, and that are reset together with others. ``overfull``: today's VMs do not fit by
-    this arithmetic.
+    each such VM whose card is not known, the cells one of whose cards it holds. ``unnamed``: the same
+    by address, cards that others hold included. ``vgpu_held``: profiles on each card.
+    ``held_beside``: devices that are no card here (a disk controller, say), that one of them holds, and
+    that are reset together with others. ``overfull``: today's VMs do not fit by this arithmetic.
     """
 
     host: Host
@@ -58,6 +58,7 @@ class HostState:
     total_room: Amount
     cells: tuple[Cell, ...]
     scarce: tuple[tuple[tuple[int, ...], int], ...]
+    unnamed: tuple[tuple[tuple[PciAddress, ...], int], ...]
     vgpu_held: tuple[tuple[PciAddress, tuple[str, ...]], ...]
     held_beside: tuple[PciAddress, ...]
     actives: tuple[ActiveVm, ...]
@@ -150,6 +151,7 @@ def build_host_state(
         total_room=total_room,
         cells=cells,
         scarce=scarce,
+        unnamed=cards.scarce,
         vgpu_held=cards.vgpu_held,
         held_beside=tuple(
             address

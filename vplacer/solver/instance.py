@@ -10,6 +10,7 @@ from vplacer.constraints.state import Placement, Problem
 from vplacer.inventory.vm import Vm
 from vplacer.solver.classes import DemandClass, build_classes
 from vplacer.solver.eligible import Rejection as Rejection  # noqa: PLC0414 - part of an instance's words
+from vplacer.solver.future.places import mix_of_host
 from vplacer.solver.host_model import HostLimit, HostTask
 from vplacer.solver.host_state import HostState, build_host_state, untouched_state
 from vplacer.solver.levels import Level, levels_for
@@ -164,7 +165,8 @@ def _task(
         if (stay := classes[active.class_index].stay) is not None
     }
     wishes = host_wishes(problem, classes, frozenset(here))
-    return HostTask(state, options, tuple(limits), pairs, stay_points, wishes)
+    mix = mix_of_host(problem, state.host.moid)
+    return HostTask(state, options, tuple(limits), pairs, stay_points, wishes, mix)
 
 
 def _classes_of(classes: tuple[DemandClass, ...], vms: tuple[str, ...]) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vplacer.constraints.host_families import family_of
 from vplacer.solver.cells import structure_of
+from vplacer.solver.future.alike import what_counts
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.instance import Instance
 from vplacer.solver.numbers import Numbers
@@ -76,6 +77,7 @@ class _Signatures:
             ),
             task.limits,
             task.wishes,
+            what_counts(task.mix, state) if task.mix is not None else None,
             self._in_rows.get(host.moid, ()),
         )
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from vplacer.request.demand import BoundBy, RequestOptions
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.future.count import mix_points
+from vplacer.solver.future.plan_left import left_by_plan
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import ActiveVm, HostState
@@ -46,6 +48,10 @@ def plan_values(
     cards = _cards(task, plan)
     loose = Loose(cards.loose["gpu"], cards.loose["nic"])
     values["room"] += room_value(blocks_of(state), cards.sure, cards.chosen, loose)
+    if task.mix is not None:
+        values["room"] += mix_points(
+            task.mix.shapes, left_by_plan(task, task.mix.problem, classes, options, plan)
+        )
     values["hosts"] -= _host_use(task, options, plan)
     return dict(values)
 

@@ -12,7 +12,7 @@ from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.column import Column, column_of, read_plan
 from vplacer.solver.cpsat import Outcome, run
-from vplacer.solver.host_model import HostEncoder, quantity_of
+from vplacer.solver.host_model import ROOM, HostEncoder, quantity_of
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.rows import Key
@@ -43,7 +43,8 @@ class Pricer:
         self.classes = classes
         self.options = options
         self.model = cp_model.CpModel()
-        self.vars = HostEncoder(self.model, kind.task, classes, options).encode()
+        self.encoder = HostEncoder(self.model, kind.task, classes, options)
+        self.vars = self.encoder.encode()
         self.quantities = {
             key: quantity
             for key in sorted(keys, key=str)
@@ -52,6 +53,8 @@ class Pricer:
 
     def price(self, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int) -> Price:
         """Find the column of greatest ``sum(weight x quantity) + sum(weight x level)``."""
+        if levels.get(ROOM):
+            self.encoder.encode_room()
         return self._solve(self.model, weights, levels, seed)
 
     def trimmed(self, plan: HostPlan, seed: int) -> Price:
@@ -85,7 +88,7 @@ class Pricer:
             if weight and name in self.vars.levels
         ]
         model.maximize(sum(terms) if terms else 0)
-        result = run(model, seed=seed, work=MAX_WORK_A_PRICE)
+        result = run(model, seed=seed, work=MAX_WORK_A_PRICE, probing=not levels.get(ROOM))
         if result.outcome is Outcome.IMPOSSIBLE:
             raise InternalError(
                 "a host that is as it is today has no answer", obj=self.kind.task.state.host.name

@@ -10,13 +10,11 @@ from vplacer.constraints.seating import reseated, seating_of_placement
 from vplacer.constraints.state import Placement, Problem, State
 from vplacer.constraints.steering import possible_cards
 from vplacer.inventory.host import Host
-from vplacer.inventory.pci import PciAddress
-from vplacer.request.demand import BoundBy, Demand, Policy
-from vplacer.solver.host_state import build_host_state
+from vplacer.request.demand import Policy
 from vplacer.solver.levels import Level as ObjectiveLevel
-from vplacer.solver.levels import change_cost, cpu_only_cost
+from vplacer.solver.levels import change_cost
 from vplacer.solver.nearness import compact_points
-from vplacer.solver.room import Loose, blocks_of, room_value, unnamed
+from vplacer.solver.room_measure import room_of_host
 from vplacer.solver.wishes import measured, wished_host_points
 from vplacer.topology.levels import Level, NumaRelation
 
@@ -80,50 +78,9 @@ def measure(state: State, levels: tuple[ObjectiveLevel, ...]) -> dict[str, int]:
         values["locality"] += measured(state)
     for host in problem.inventory.hosts:
         if host.moid in problem.topologies:
-            values["room"] += _room(state, host) if "room" in asked else 0
+            values["room"] += room_of_host(state, host) if "room" in asked else 0
             values["hosts"] += _hosts(state, host) if "hosts" in asked else 0
     return {level.id: values[level.id] for level in levels}
-
-
-def _here(state: State, host: Host) -> list[Placement]:
-    return [placement for placement in state.placements if placement.host == host.moid]
-
-
-def _room(state: State, host: Host) -> int:
-    """Blocks left whole on a host, less the vCPUs of CPU-only demands beside GPUs."""
-    problem = state.problem
-    topology = problem.topologies[host.moid]
-    if not topology.gpus:
-        return 0
-    new = [placement for placement in _here(state, host) if not placement.stays]
-    placed = {problem.demand_by_id[placement.demand].vm for placement in new}
-    standing = tuple(
-        vm
-        for vm in problem.inventory.vms_by_host.get(host.moid, ())
-        if vm.moid not in placed and not vm.template and not _moved_away(state, vm.moid)
-    )
-    built = build_host_state(problem, host, standing, ())
-    cell_of: dict[PciAddress, int] = {a: cell.index for cell in built.cells for a in cell.addresses}
-    sure: dict[int, int] = defaultdict(int)
-    chosen: dict[int, int] = defaultdict(int)
-    loose = {"gpu": unnamed(built).gpus, "nic": unnamed(built).nics}
-    for placement in new:
-        demand = problem.demand_by_id[placement.demand]
-        for assignment in placement.devices:
-            cell = cell_of.get(assignment.address)
-            if cell is None or _is_function(demand, assignment.ask, assignment.index):
-                continue
-            if assignment.bound_by is BoundBy.STATIC:
-                sure[cell] += 1
-            else:
-                chosen[cell] += 1
-                loose[built.cells[cell].card.kind] += 1
-    gpu_nodes = frozenset(gpu.node for gpu in topology.gpus if gpu.node is not None)
-    penalty = sum(
-        cpu_only_cost(problem.demand_by_id[placement.demand], placement.nodes, gpu_nodes, True)
-        for placement in _here(state, host)
-    )
-    return room_value(blocks_of(built), sure, chosen, Loose(loose["gpu"], loose["nic"])) - penalty
 
 
 def _moved_away(state: State, moid: str) -> bool:
@@ -131,15 +88,12 @@ def _moved_away(state: State, moid: str) -> bool:
     return placement is not None and not placement.stays
 
 
-def _is_function(demand: Demand, ask: str, index: int) -> bool:
-    return ask == "nic" and demand.nics[index].kind == "sriov"
-
-
 def _hosts(state: State, host: Host) -> int:
     """1 for a used host, or the square of its VMs when they are to be spread."""
     problem = state.problem
-    number = len(_here(state, host))
-    placed = {problem.demand_by_id[p.demand].vm for p in _here(state, host)}
+    here = state.all_placements_by_host.get(host.moid, ())
+    number = len(here)
+    placed = {problem.demand_by_id[placement.demand].vm for placement in here}
     number += sum(
         1
         for vm in problem.inventory.vms_by_host.get(host.moid, ())

@@ -78,7 +78,7 @@ def solve(
         unplaced=unplaced,
         levels=levels,
         reasons=explain(instance, placements, unplaced),
-        stopped_by=why if answer.stopped else None,
+        stopped_by=why if answer.stopped and not all(level.proved for level in levels) else None,
         seed=options.seed,
         solver_version=f"ortools {version('ortools')}",
         assumptions=_assumptions(instance),
