@@ -5,10 +5,9 @@ It says all that vplacer can say, down to single cards, and is what small instan
 
 from __future__ import annotations
 
-import time
-
 from ortools.sat.python import cp_model
 
+from benchmarks.peers.clock import Clock, ended_after
 from benchmarks.peers.solvers import Level
 from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Placement, Problem
@@ -21,7 +20,7 @@ LEVELS = ("placed", "locality")
 
 
 def solve_whole(
-    problem: Problem, *, limit_s: float, start: float
+    problem: Problem, *, limit_s: float, clock: Clock
 ) -> tuple[tuple[Placement, ...], list[Level], float]:
     """Return placements, levels and seconds; the levels share the limit as those of the other models do."""
     instance = build_instance(problem, placements_today(problem), LEVELS)
@@ -30,7 +29,7 @@ def solve_whole(
     levels: list[Level] = []
     for number, level in enumerate(instance.levels):
         objective = exact.objective(level.id)
-        left = limit_s - (time.perf_counter() - start)
+        left = limit_s - clock.seconds()
         share = left if number == len(instance.levels) - 1 else left / 2
         if isinstance(objective, int) or share <= 0.01:
             known = objective if isinstance(objective, int) else None
@@ -40,8 +39,10 @@ def solve_whole(
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
-        solver.parameters.max_time_in_seconds = share
-        if solver.solve(exact.model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        solver.parameters.symmetry_level = 0
+        with ended_after(clock, share, solver.stop_search):
+            status = solver.solve(exact.model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             levels.append(Level(level.id, None, None))
             continue
         value = round(solver.objective_value)
@@ -51,4 +52,4 @@ def solve_whole(
         exact.require(level.id, value)
         exact.hint(solver)
     placed = decode(instance.classes, zip(instance.tasks, plans, strict=True))
-    return (*instance.settled, *placed), levels, time.perf_counter() - start
+    return (*instance.settled, *placed), levels, clock.seconds()

@@ -18,12 +18,12 @@ ask is the nearest it has: required, socket, and preferred for the rest.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations, product
 
 from benchmarks.peers.checker import points, room_left
+from benchmarks.peers.clock import Clock
 from benchmarks.peers.form import Ask, Host, Instance, Place, Shape
 from benchmarks.peers.solvers import Found, Level
 from benchmarks.peers.ways import Take, judge, twins
@@ -81,7 +81,7 @@ class HostUse:
         return self.host.millicores - taken[0], self.host.memory_mib - taken[1]
 
 
-def place(instance: Instance, *, stack: bool, start: float) -> Found:
+def place(instance: Instance, *, stack: bool, clock: Clock) -> Found:
     """Place the VMs one after the other, by priority, then in the order of the request."""
     uses = [HostUse.of(host) for host in instance.hosts]
     queue = [
@@ -112,7 +112,7 @@ def place(instance: Instance, *, stack: bool, start: float) -> Found:
         _take(use, shape, nodes, cards)
         names = tuple(tuple(use.host.cards[card].address for card in group) for group in cards)
         found.append(Place(vm, use.host.id, nodes, names))
-    seconds = time.perf_counter() - start
+    seconds = clock.seconds()
     shapes = instance.shape_by_vm
     levels = [
         Level(

@@ -2,6 +2,8 @@
 
     python -m benchmarks.peers.one INSTANCE PEER SECONDS
 
+Seconds are of the processor (`clock`).
+
 Not measured: loading the libraries, building the instance, turning it into the neutral form. Measured:
 building a peer's model, solving it, naming the cards. vplacer's time is that of ``solve``: its own model, the
 search, the cards, the judge's word. Why VMs have no place no peer tells; what that takes is told beside.
@@ -12,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import pkgutil
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from unittest import mock
 import vplacer.solver
 from benchmarks.peers import btrplace, counts, nova, solvers
 from benchmarks.peers.checker import Fault, faults
+from benchmarks.peers.clock import Clock
 from benchmarks.peers.form import Instance
 from benchmarks.peers.instance import neutral, placements
 from benchmarks.peers.instances import INSTANCES
@@ -36,27 +38,25 @@ from vplacer.solver.solve import solve
 from vplacer.solver.verdict import SolveOptions, StoppedBy
 
 
-def _counts(make: Callable[[], Solve]) -> Callable[[Instance, float], Found]:
+def _counts(make: Callable[[], Solve], threads: int = 1) -> Callable[[Instance, float], Found]:
     def run(instance: Instance, limit_s: float) -> Found:
-        start = time.perf_counter()
-        return solvers.by_levels(counts.build(instance), make(), limit_s, start)
+        clock = Clock(threads)
+        return solvers.by_levels(counts.build(instance), make(), limit_s, clock)
 
     return run
 
 
 def _nova(stack: bool) -> Callable[[Instance, float], Found]:
-    return lambda instance, _: nova.place(instance, stack=stack, start=time.perf_counter())
+    return lambda instance, _: nova.place(instance, stack=stack, clock=Clock())
 
 
 NEUTRAL: Final[dict[str, Callable[[Instance, float], Found]]] = {
     "counts, CP-SAT, 1 worker": _counts(lambda: solvers.cpsat(1)),
-    "counts, CP-SAT, 8 workers": _counts(lambda: solvers.cpsat(8)),
+    "counts, CP-SAT, 8 workers": _counts(lambda: solvers.cpsat(8), 8),
     "counts, HiGHS": _counts(solvers.highs),
     "Nova, spread": _nova(False),
     "Nova, stacked": _nova(True),
-    "BtrPlace": lambda instance, limit_s: btrplace.place(
-        instance, limit_s=limit_s, start=time.perf_counter()
-    ),
+    "BtrPlace": lambda instance, limit_s: btrplace.place(instance, limit_s=limit_s),
 }
 VPLACER: Final = "vplacer"
 MONOLITH: Final = "vplacer's exact model, whole"
@@ -67,17 +67,17 @@ WITHOUT_LIMIT: Final = ("Nova, spread", "Nova, stacked")
 
 def run(problem: Problem, peer: str, limit_s: float) -> dict[str, Any]:
     """Return what a peer answers: levels, VMs placed as asked, seconds, notes, and what its checkers say."""
+    start = time.perf_counter()
     if peer == VPLACER:
         return _vplacer(problem, limit_s)
     if peer == MONOLITH:
-        before = _processor_s()
-        placed, levels, seconds = solve_whole(problem, limit_s=limit_s, start=time.perf_counter())
-        return _told(problem, placed, levels, (seconds, _processor_s() - before), [], [])
+        placed, levels, seconds = solve_whole(problem, limit_s=limit_s, clock=Clock())
+        return _told(problem, placed, levels, (seconds, time.perf_counter() - start), [], [])
     instance = neutral(problem)
-    before = _processor_s()
+    start = time.perf_counter()
     try:
         found = NEUTRAL[peer](instance, limit_s)
-        took = (found.seconds, _processor_s() - before)
+        took = (found.seconds, time.perf_counter() - start)
     except (btrplace.NoJava, ModuleNotFoundError) as error:
         return {"not_run": str(error)}
     wrong = faults(instance, found.places)
@@ -92,43 +92,37 @@ def run(problem: Problem, peer: str, limit_s: float) -> dict[str, Any]:
     return _told(problem, placements(problem, kept), found.levels, took, notes, told)
 
 
-def _processor_s() -> float:
-    """Processor time of this process and of those it started and that ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
 def _vplacer(problem: Problem, limit_s: float) -> dict[str, Any]:
-    start, before = time.perf_counter(), _processor_s()
+    clock, start = Clock(), time.perf_counter()
 
     def stop() -> StoppedBy | None:
-        return StoppedBy.TIME if time.perf_counter() - start > limit_s else None
+        return StoppedBy.TIME if clock.seconds() > limit_s else None
 
-    reasons = _Clock(explain.explain)
+    reasons = _Timed(explain.explain)
     with mock.patch.object(explain, "explain", reasons):
         answer = solve(problem, SolveOptions(levels=LEVELS, time_limit_s=limit_s), stop)
-    took = (time.perf_counter() - start - reasons.seconds, _processor_s() - before - reasons.cpu_s)
+    took = (clock.seconds() - reasons.seconds, time.perf_counter() - start - reasons.wall_s)
     levels = [Level(level.id, level.value, level.bound) for level in answer.levels]
     notes = [f"stopped by {answer.stopped_by.value}"] if answer.stopped_by is not None else []
     if answer.unplaced:
-        notes.append(f"{reasons.cpu_s:.2f} s more for the reasons why {len(answer.unplaced)} have no place")
+        notes.append(f"{reasons.seconds:.2f} s more for the reasons why {len(answer.unplaced)} have no place")
     return _told(problem, answer.placements, levels, took, notes, [])
 
 
-class _Clock:
-    """Calls a function and tells what it took in all, by the clock and of the processor."""
+class _Timed:
+    """Calls a function and tells what it took in all, of the processor and by the clock."""
 
     def __init__(self, work: Callable[..., Any]) -> None:
         self.work = work
-        self.seconds = self.cpu_s = 0.0
+        self.seconds = self.wall_s = 0.0
 
-    def __call__(self, *args: Any) -> Any:
-        start, before = time.perf_counter(), _processor_s()
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        clock, start = Clock(), time.perf_counter()
         try:
-            return self.work(*args)
+            return self.work(*args, **kwargs)
         finally:
-            self.seconds += time.perf_counter() - start
-            self.cpu_s += _processor_s() - before
+            self.seconds += clock.seconds()
+            self.wall_s += time.perf_counter() - start
 
 
 def _told(
@@ -158,7 +152,7 @@ def _told(
         "vms": len(placed),
         "asked": len(problem.request.demands),
         "seconds": took[0],
-        "cpu_s": took[1],
+        "wall_s": took[1],
         "levels": [{**asdict(level), "value": counted[level.id]} for level in levels],
         "notes": notes,
         "faults": wrong,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from benchmarks.peers.clock import Clock, ended_after
 from benchmarks.peers.counts import Model, Terms, decode, value_of
 from benchmarks.peers.form import Place
 
@@ -22,7 +22,7 @@ class Level:
 
 @dataclass
 class Found:
-    """A peer's answer. ``at``: seconds after which the value of the last level but one stood."""
+    """A peer's answer, and what it took: seconds of its `Clock`."""
 
     places: list[Place]
     levels: list[Level]
@@ -38,11 +38,11 @@ class Run:
     bound: float | None
 
 
-Solve = Callable[[Model, Terms, list[tuple[Terms, int]], list[int] | None, float], Run]
-"""Model, objective, levels held at values, a start, seconds."""
+Solve = Callable[[Model, Terms, list[tuple[Terms, int]], list[int] | None, float, Clock], Run]
+"""Model, objective, levels held at values, a start, seconds by a clock."""
 
 
-def by_levels(model: Model, solve: Solve, limit_s: float, start: float) -> Found:
+def by_levels(model: Model, solve: Solve, limit_s: float, clock: Clock) -> Found:
     """Solve the levels one after the other.
 
     Every level may take half of what is left, the last all of it; what one does not use is the next one's.
@@ -51,20 +51,20 @@ def by_levels(model: Model, solve: Solve, limit_s: float, start: float) -> Found
     levels: list[Level] = []
     best: list[int] | None = None
     for number, (name, terms) in enumerate(model.levels):
-        left = limit_s - (time.perf_counter() - start)
+        left = limit_s - clock.seconds()
         share = left if number == len(model.levels) - 1 else left / 2
         if share <= 0.01 or not terms:
             value = value_of(terms, best) if best is not None else None
             levels.append(Level(name, value, None if terms else 0))
             continue
-        run = solve(model, terms, held, best, share)
+        run = solve(model, terms, held, best, share, clock)
         best = run.values if run.values is not None else best
         value = value_of(terms, best) if best is not None else None
         bounded = run.bound is not None and math.isfinite(run.bound)
         levels.append(Level(name, value, int(run.bound + 1e-6) if bounded else None))
         if value is not None:
             held.append((terms, value))
-    seconds = time.perf_counter() - start
+    seconds = clock.seconds()
     for level, (_, terms) in zip(levels, model.levels, strict=True):
         level.value = value_of(terms, best) if best is not None else None
     return Found(decode(model, best) if best is not None else [], levels, seconds)
@@ -79,10 +79,11 @@ def cpsat(workers: int, seed: int = 1) -> Solve:
         held: list[tuple[Terms, int]],
         start: list[int] | None,
         seconds: float,
+        clock: Clock,
     ) -> Run:
         from ortools.sat.python import cp_model
 
-        begun = time.perf_counter()
+        end = clock.seconds() + seconds
         built = cp_model.CpModel()
         variables = [built.new_int_var(0, most, "") for most in model.most]
 
@@ -107,8 +108,8 @@ def cpsat(workers: int, seed: int = 1) -> Solve:
         solver.parameters.random_seed = seed
         # With it, the second level of a cluster of equal hosts spends seconds before the search begins.
         solver.parameters.symmetry_level = 0
-        solver.parameters.max_time_in_seconds = max(0.01, seconds - (time.perf_counter() - begun))
-        status = solver.solve(built)
+        with ended_after(clock, end - clock.seconds(), solver.stop_search):
+            status = solver.solve(built)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Run(None, None)
         return Run([solver.value(variable) for variable in variables], solver.best_objective_bound)
@@ -125,11 +126,12 @@ def highs(threads: int = 0) -> Solve:
         held: list[tuple[Terms, int]],
         start: list[int] | None,
         seconds: float,
+        clock: Clock,
     ) -> Run:
         import highspy
         import numpy as np
 
-        begun = time.perf_counter()
+        end = clock.seconds() + seconds
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         infinity = highspy.kHighsInf
@@ -165,7 +167,13 @@ def highs(threads: int = 0) -> Solve:
         if threads:
             solver.setOptionValue("threads", threads)
         solver.setOptionValue("mip_rel_gap", 0.0)
-        solver.setOptionValue("time_limit", max(0.01, seconds - (time.perf_counter() - begun)))
+
+        def look(event: highspy.highs.HighsCallbackEvent) -> None:
+            if clock.seconds() >= end:
+                event.interrupt()
+
+        solver.cbMipInterrupt.subscribe(look)
+        solver.cbSimplexInterrupt.subscribe(look)
         solver.run()
         info = solver.getInfo()
         if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
