@@ -37,6 +37,7 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         include_managed=values["include_managed"],
         after_loss=values["after_loss"],
         lose=values["lose"],
+        what_if=values["what_if"],
         seed=values["seed"],
         time_limit_s=values["time_limit"],
         output=values["output"],
@@ -59,6 +60,8 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
 
 
 def _refuse(values: dict[str, Any]) -> None:
+    if values["output"] is not None and values["what_if"] is not None:
+        raise UsageError("--output and --what-if exclude each other", why="slots are kept on hosts there are")
     if values["output"] is not None and (values["after_loss"] is not None or values["lose"]):
         raise UsageError(
             "--output does not go with --after-loss and --lose", why="it saves slots beside what runs now"
@@ -135,6 +138,14 @@ command = Command(
             multiple=True,
             shell_complete=complete_host,
             help="Instead: have they after the loss of this host? More than once: of these together.",
+        ),
+        click.Option(
+            ["--what-if"],
+            metavar="[FILE]",
+            is_flag=False,
+            flag_value="",
+            help="Count for the site as it might be: hosts, GPUs or VMs added or removed as the section "
+            "`what_if` of the request says, or that of FILE (docs/capacity.md).",
         ),
         click.Option(["--by-host"], is_flag=True, help="Name every host with its number, or every loss."),
         click.Option(

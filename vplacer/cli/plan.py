@@ -91,6 +91,7 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
         output=values["output"],
         place=values["place"],
         slots=values["slots"],
+        what_if=values["what_if"],
         search=SolveOptions(seed=values["seed"], work=values["work"], time_limit_s=values["time_limit"]),
     )
 
@@ -105,8 +106,8 @@ def _refuse_place(values: dict[str, Any]) -> None:
                 hint="--place NAME says which VM of the request",
             )
         return
-    for name in ("evacuate", "repair", "may_move"):
-        if values[name]:
+    for name in ("evacuate", "repair", "may_move", "what_if"):
+        if values[name] not in (None, False, ()):
             raise UsageError(
                 f"--place and --{name.replace('_', '-')} exclude each other",
                 why="--place touches no VM but the one it places",
@@ -229,6 +230,15 @@ command = Command(
             metavar="FILE",
             type=_PATH,
             help="The slots that --place follows, as `vplacer capacity -o` wrote them. Default: made now.",
+        ),
+        click.Option(
+            ["--what-if"],
+            metavar="[FILE]",
+            is_flag=False,
+            flag_value="",
+            help="Plan for the site as it might be: hosts, GPUs or VMs added or removed as the section "
+            "`what_if` of the request says, or that of FILE (docs/capacity.md). Such a plan is never "
+            "applied.",
         ),
         click.Option(
             ["--include-managed"],

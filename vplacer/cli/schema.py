@@ -9,8 +9,8 @@ import click
 from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.output import emit
 
-FORMATS = ("inventory", "request", "overlay")
-"""Formats that people write."""
+FORMATS = ("inventory", "request", "what-if", "overlay", "capacity")
+"""Formats that people write, and the last one, which programs read."""
 
 
 @click.pass_context
@@ -24,7 +24,8 @@ command = Command(
     "schema",
     callback=_run,
     help="Print the JSON Schema of a file format, for editors and checks: inventory (YAML for "
-    "--from and --lab), request (for `vplacer plan -r`) or overlay (for --overlays).",
+    "--from and --lab), request (for `vplacer plan -r`), what-if (for --what-if), overlay (for --overlays), "
+    "or capacity (what `vplacer capacity --format json` prints).",
     params=[
         click.Argument(["format"], type=click.Choice(FORMATS)),
     ],

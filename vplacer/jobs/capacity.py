@@ -16,6 +16,7 @@ from vplacer.jobs.plan import PlanOptions, make_problem, overlay_refs, stopper
 from vplacer.jobs.slots import make_slots, slot_set
 from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
 from vplacer.jobs.topology import find_host
+from vplacer.jobs.what_if import load_supposition, suppose, tell_unused, with_displaced_vms
 from vplacer.jobs.world import World, timestamp
 from vplacer.solver.verdict import SolveOptions, StoppedBy
 
@@ -41,6 +42,7 @@ class CapacityOptions:
         include_managed: names of VMs that are counted although somebody else owns them.
         after_loss: tell what the loss of so many hosts of a cluster comes to, instead of room.
         lose: or the loss of these hosts, by name.
+        what_if: count on the site as it might be: see `PlanOptions`.
         seed: seed of the searches.
         time_limit_s: limit of the search; None = none.
         output: where slots for the mix expected later are saved; None = none are made.
@@ -53,6 +55,7 @@ class CapacityOptions:
     include_managed: tuple[str, ...] = ()
     after_loss: int | None = None
     lose: tuple[str, ...] = ()
+    what_if: str | None = None
     seed: int = 1
     time_limit_s: float | None = None
     output: Path | None = None
@@ -89,14 +92,20 @@ def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
     from vplacer.plan.source import source_of
 
     path, request = _request(options)
-    reading = read_source(options.source, world)
+    supposition = load_supposition(options.what_if, path)
+    if request is not None:
+        tell_unused(request, options.what_if, world)
+    supposed = suppose(read_source(options.source, world), supposition)
+    reading = supposed.reading
+    _refuse_empty(reading)
     problem = _problem(request, reading, options)
-    _refuse_empty(problem, path, options)
+    _refuse_nothing_asked(problem, path, options)
+    problem, displaced = with_displaced_vms(problem, supposed.displaced)
     started = world.seconds()
     with world.stoppable() as asked:
         stop = stopper(asked, world.seconds, options.time_limit_s)
         try:
-            room, losses = _search(problem, options, world, stop)
+            room, losses = _search(problem, displaced, options, world, stop)
             kept = _keep(problem, options, world, stop)
         finally:
             world.progress.finish()
@@ -113,6 +122,8 @@ def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
         after_loss=losses,
         names=tuple((host.moid, host.name) for host in inventory.hosts),
         notes=tuple(f"not counted: {vm.name} is left alone: {vm.reason}" for vm in left) if room else (),
+        hypothetical=supposed.changes is not None,
+        what_if=supposed.changes or (),
     )
     if kept is None or options.output is None:
         return CapacityResult(report, seconds)
@@ -132,13 +143,13 @@ def _keep(problem: Problem, options: CapacityOptions, world: World, stop: Stop) 
 
 
 def _search(
-    problem: Problem, options: CapacityOptions, world: World, stop: Stop
+    problem: Problem, displaced: tuple[str, ...], options: CapacityOptions, world: World, stop: Stop
 ) -> tuple[Capacity | None, AfterLoss | None]:
     if not options.of_losses:
         from vplacer.solver.capacity.room import capacity
 
         world.progress.step("counting room", 0, None)
-        return capacity(problem, seed=options.seed, stop=stop), None
+        return capacity(problem, first=displaced, seed=options.seed, stop=stop), None
     from vplacer.solver.loss.after_loss import after_loss
 
     world.progress.step("trying losses", 0, None)
@@ -173,14 +184,17 @@ def _problem(request: RequestFile | None, reading: Reading, options: CapacityOpt
     return Problem(reading.inventory, topologies, ResolvedRequest((), Rules(), RequestOptions()))
 
 
-def _refuse_empty(problem: Problem, request: Path | None, options: CapacityOptions) -> None:
-    """Refuse to say that there is no room where nothing was looked at."""
-    if not problem.topologies:
+def _refuse_empty(reading: Reading) -> None:
+    """Refuse to say that there is no room where there was nothing to look at."""
+    if not reading.inventory.hosts:
         raise InventoryIncomplete(
             "the inventory has no host, so nothing can be said of room",
-            obj=problem.inventory.about.name or None,
+            obj=reading.inventory.about.name or None,
             hint="look at the account's privileges: without System.View on hosts it sees none",
         )
+
+
+def _refuse_nothing_asked(problem: Problem, request: Path | None, options: CapacityOptions) -> None:
     if options.of_losses or problem.request.demands or problem.request.future:
         return
     left = problem.request.left_alone

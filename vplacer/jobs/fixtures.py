@@ -1,4 +1,4 @@
-"""Finds the example sites, requests and cassettes that come with vplacer.
+"""Finds the example sites, requests, suppositions and cassettes that come with vplacer.
 
 A wheel carries them as ``vplacer/fixtures``; in a checkout (and an editable install) they are the
 folder ``fixtures/`` beside the package. Callers ask by kind and name and never see the difference.
@@ -14,16 +14,18 @@ from typing import Final, Literal
 
 from vplacer.errors import InternalError, UnknownObjectError
 
-FixtureKind = Literal["sites", "requests", "cassettes"]
+FixtureKind = Literal["sites", "requests", "what-if", "cassettes"]
 
 _SUFFIX: Final[dict[FixtureKind, str]] = {
     "sites": ".yaml",
     "requests": ".yaml",
+    "what-if": ".yaml",
     "cassettes": ".json.gz",
 }
 _SINGULAR: Final[dict[FixtureKind, str]] = {
     "sites": "example site",
     "requests": "example request",
+    "what-if": "example of --what-if",
     "cassettes": "example cassette",
 }
 
@@ -60,7 +62,7 @@ def fixture_path(kind: FixtureKind, name: str) -> Path:
 
 
 def fixtures_root() -> Path:
-    """Return the folder that holds ``sites``, ``requests`` and ``cassettes``.
+    """Return the folder that holds ``sites``, ``requests``, ``what-if`` and ``cassettes``.
 
     Raises:
         InternalError: the package was built without its fixtures, or is run from inside an archive.

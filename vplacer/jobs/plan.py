@@ -16,6 +16,7 @@ from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_fil
 from vplacer.jobs.slots import Following, following, place_by_slots
 from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
 from vplacer.jobs.upkeep import UpkeepOptions, search_for, upkeep_of, with_upkeep
+from vplacer.jobs.what_if import load_supposition, suppose, tell_unused, with_displaced_vms
 from vplacer.jobs.world import World, timestamp
 from vplacer.solver.verdict import SolveOptions, Status, StoppedBy
 
@@ -41,6 +42,8 @@ class PlanOptions:
         include_managed: names of VMs that are placed although somebody else owns them.
         previous: an earlier plan to compare with.
         output: where the plan is saved; None = nowhere.
+        what_if: plan for the site as it might be: the file that says how it is changed, or
+            `what_if.OF_REQUEST`; None = for the site as it is.
         search: limits of the solver.
         place: one VM of the request, by name: only it is placed, following slots.
         slots: the slots it follows, a file; None = made now.
@@ -54,6 +57,7 @@ class PlanOptions:
     include_managed: tuple[str, ...] = ()
     previous: Path | None = None
     output: Path | None = None
+    what_if: str | None = None
     search: SolveOptions = field(default_factory=SolveOptions)
     place: str | None = None
     slots: Path | None = None
@@ -88,13 +92,17 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     request = _load(request_path, options)
     _check_outputs(options, request_path)
     arriving = following(options.place, options.slots) if options.place is not None else None
+    supposition = load_supposition(options.what_if, request_path)
+    tell_unused(request, options.what_if, world)
     previous = _previous(options, world)
-    reading = read_source(options.source, world)
+    supposed = suppose(read_source(options.source, world), supposition)
+    reading = supposed.reading
     if previous is not None and not _same_vcenter(previous, reading, options, world):
         previous = None
-    problem = make_problem(request, reading, options)
+    problem, _ = with_displaced_vms(make_problem(request, reading, options), supposed.displaced)
     problem, solution, seconds = _solve(problem, arriving, options, world)
-    plan = make_plan(problem, solution, request, reading, options.now or world.clock(), previous)
+    created = options.now or world.clock()
+    plan = make_plan(problem, solution, request, reading, created, previous, supposed.changes)
     saved = None
     if options.output is not None and solution.status in (Status.OPTIMAL, Status.FEASIBLE):
         from vplacer.plan.plan_file import save_plan
@@ -211,8 +219,12 @@ def make_plan(
     reading: Reading,
     created: datetime,
     previous: Plan | None,
+    what_if: tuple[str, ...] | None = None,
 ) -> Plan:
-    """Make the plan of a solution, with what the judge says of before and after."""
+    """Make the plan of a solution, with what the judge says of before and after.
+
+    ``what_if``: how the site was changed before; None = it is as it was read.
+    """
     import vplacer
     from vplacer.constraints.judge import check, check_vm_today
     from vplacer.constraints.state import State
@@ -236,6 +248,7 @@ def make_plan(
         ],
         violations_after=check(State(problem, solution.placements)),
         drift=() if previous is None else drift(previous, reading.inventory),
+        what_if=what_if,
     )
 
 
@@ -252,16 +265,27 @@ def overlay_refs(reading: Reading) -> tuple[OverlayRef, ...]:
 
 
 def _previous(options: PlanOptions, world: World) -> Plan | None:
-    """Return the plan to compare with: the one named, else what stands where this one goes."""
+    """Return the plan to compare with: the one named, else what stands where this one goes.
+
+    What moved since is told of the site as it is: a hypothetical plan is compared with nothing.
+    """
     if options.previous is not None:
-        return show_plan(options.previous)
-    if options.output is None or not options.output.is_file():
+        if options.what_if is not None:
+            raise UsageError(
+                "--since and --what-if exclude each other", why="what was only supposed has not moved"
+            )
+        named = show_plan(options.previous)
+        if named.hypothetical:
+            raise UsageError("is a hypothetical plan", obj=str(options.previous), hint="name another plan")
+        return named
+    if options.what_if is not None or options.output is None or not options.output.is_file():
         return None
     try:
-        return show_plan(options.output)
+        found = show_plan(options.output)
     except VplacerError as error:
         world.warn(f"{options.output} will be replaced, and is no plan to compare with: {error.what}")
         return None
+    return None if found.hypothetical else found
 
 
 def _same_vcenter(previous: Plan, reading: Reading, options: PlanOptions, world: World) -> bool:

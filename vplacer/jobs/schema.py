@@ -19,4 +19,12 @@ def schema(name: str) -> dict[str, Any]:
         from vplacer.inventory.overlay_schema import OVERLAY_SCHEMA
 
         return OVERLAY_SCHEMA
+    if name == "what-if":
+        from vplacer.request.what_if.schema import file_schema
+
+        return file_schema()
+    if name == "capacity":
+        from vplacer.report.capacity_schema import capacity_schema
+
+        return capacity_schema()
     raise KeyError(name)

@@ -58,6 +58,7 @@ def build_plan(
     violations_before: Sequence[Violation] | None = None,
     violations_after: Sequence[Violation] | None = None,
     drift: Sequence[DriftItem] = (),
+    what_if: Sequence[str] | None = None,
 ) -> Plan:
     """Make the plan that leads from today to a solution.
 
@@ -102,7 +103,7 @@ def build_plan(
             PurePath(problem.request.source).name, problem.request.sha256, _canonical(request_document)
         ),
         verdict=_verdict(solution),
-        applyable=bool(steps) and placed_all and decided and not over_limit,
+        applyable=bool(steps) and placed_all and decided and not over_limit and what_if is None,
         summary=_summary(problem, vms, violations_before, violations_after),
         vms=vms,
         unplaced=tuple(Unplaced(item, problem.demand_by_id[item].name) for item in solution.unplaced),
@@ -123,6 +124,8 @@ def build_plan(
         names=tuple(sorted(names.items())),
         evacuated=evacuated,
         future=future_room(state),
+        hypothetical=what_if is not None,
+        what_if=tuple(what_if or ()),
     )
 
 

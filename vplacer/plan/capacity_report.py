@@ -18,6 +18,7 @@ class CapacityReport:
     ``request_file`` None = none was given. ``capacity``: room for more VMs, ``after_loss``: what losses of
     hosts come to; None = not asked. ``slots``: those kept for the mix expected later, None = not
     asked. ``names``: display names of the hosts that ids stand for.
+    ``hypothetical``: it is of a site that is not so, changed as ``what_if`` says.
     """
 
     tool_version: str
@@ -30,6 +31,8 @@ class CapacityReport:
     names: tuple[tuple[str, str], ...]
     slots: SlotSet | None = None
     notes: tuple[str, ...] = ()
+    hypothetical: bool = False
+    what_if: tuple[str, ...] = ()
 
     @cached_property
     def _name_by_id(self) -> dict[str, str]:

@@ -349,6 +349,7 @@ class Plan:
     placement of an infeasible request is shown, never applied. ``names``: display names of the hosts
     and other objects that ids stand for. ``observed``: what must still be so when it is applied.
     ``future``: what could still be placed of the VMs expected later.
+    ``hypothetical``: it was made for a site that is not so, changed as ``what_if`` says: never applied.
     """
 
     tool_version: str
@@ -368,6 +369,8 @@ class Plan:
     names: tuple[tuple[str, str], ...]
     evacuated: tuple[EvacuatedHost, ...] = ()
     future: tuple[FutureRoom, ...] = ()
+    hypothetical: bool = False
+    what_if: tuple[str, ...] = ()
 
     @cached_property
     def step_by_id(self) -> dict[str, Step]:

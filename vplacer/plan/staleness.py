@@ -43,9 +43,10 @@ def stale_fields(plan: Plan, inventory: Inventory) -> tuple[StaleField, ...]:
     """Compare all that the decision used with an inventory read now; empty = the plan still holds.
 
     changeVersion is not looked at: it moves with any client's write. A VM that is to be made must not
-    exist yet.
+    exist yet. A hypothetical plan never holds.
     """
-    found = [
+    found = _hypothetical(plan)
+    found += [
         StaleField(seen.kind, seen.id, seen.name, name, expected, now, _detail(name, expected, now))
         for seen, name, expected, now in _differences(plan, inventory)
     ]
@@ -55,6 +56,19 @@ def stale_fields(plan: Plan, inventory: Inventory) -> tuple[StaleField, ...]:
             name = step.change.name
             found.append(StaleField(ObjectKind.VM, taken[name], name, "exists", False, True))
     return tuple(found)
+
+
+def _hypothetical(plan: Plan) -> list[StaleField]:
+    """Say of a plan for a site as it might be that there is no such site."""
+    if not plan.hypothetical:
+        return []
+    source = plan.source
+    detail = f"made for a site that is not so: {'; '.join(plan.what_if)}"
+    return [
+        StaleField(
+            ObjectKind.VCENTER, source.instance_uuid, source.vcenter, "hypothetical", True, False, detail
+        )
+    ]
 
 
 def drift(previous: Plan, inventory: Inventory) -> tuple[DriftItem, ...]:

@@ -40,6 +40,8 @@ def capacity_document(report: CapacityReport, *, by_host: bool = False) -> dict[
         "source": encode(report.source),
         "request": request,
         "notes": list(report.notes),
+        "hypothetical": report.hypothetical,
+        "what_if": list(report.what_if),
         "room": None if found is None else _room(report, found, by_host),
         "slots": None if report.slots is None else _slots(report.slots),
         "after_loss": None if report.after_loss is None else _losses(report, report.after_loss),
@@ -51,6 +53,7 @@ def _room(report: CapacityReport, found: Capacity, by_host: bool) -> dict[str, A
         "proved": found.proved,
         "stopped_by": None if found.stopped_by is None else found.stopped_by.value,
         "hosts_considered": found.hosts_considered,
+        "notes": list(found.notes),
         "kinds": [_kind(report, room, by_host) for room in found.kinds],
     }
 

@@ -10,7 +10,7 @@ from vplacer.report.loss_text import loss_lines, loss_summary
 from vplacer.report.plan_words import aligned, count
 from vplacer.report.slots_text import slots_lines
 from vplacer.report.solution_text import STOPPED
-from vplacer.report.source_text import missing_texts, source_text
+from vplacer.report.source_text import missing_texts, source_text, what_if_lines
 from vplacer.report.style import PLAIN, Style
 from vplacer.solver.capacity.model import Capacity, HostRoom, KindRoom
 
@@ -27,12 +27,15 @@ def capacity_text(
         seconds: how long the search took; None = left out, so that equal reports are equal texts.
     """
     lines = [source_text(report.source, report.created), *missing_texts(report.source)]
+    lines += what_if_lines(report.what_if, report.hypothetical)
     if report.capacity is not None:
         lines += ["", *_kinds_lines(report, report.capacity, by_host, style)]
     if report.slots is not None:
         lines += ["", *slots_lines(report.slots)]
     if report.after_loss is not None:
         lines += ["", *loss_lines(report, report.after_loss, by_host=by_host, style=style)]
+    if report.capacity is not None:
+        lines += [f"note: {text}" for text in report.capacity.notes]
     lines += [f"note: {text}" for text in report.notes]
     if report.capacity is not None:
         lines += ["", *_last_lines(report.capacity, style, seconds)]

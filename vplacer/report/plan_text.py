@@ -18,7 +18,7 @@ from vplacer.report.plan_words import (
     why_text,
 )
 from vplacer.report.solution_text import proof_line
-from vplacer.report.source_text import missing_texts, source_text
+from vplacer.report.source_text import missing_texts, source_text, what_if_lines
 from vplacer.report.style import PLAIN, Style
 from vplacer.solver.verdict import Status
 
@@ -39,7 +39,7 @@ def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: 
         style: colours.
         seconds: how long the solver took; None = left out, so that equal plans are equal texts.
     """
-    lines = [source_line(plan), *missing_texts(plan.source)]
+    lines = [source_line(plan), *missing_texts(plan.source), *what_if_lines(plan.what_if, plan.hypothetical)]
     lines += drift_lines(plan)
     lines.append("")
     if plan.verdict.reasons or plan.verdict.status is Status.INFEASIBLE:
@@ -138,7 +138,7 @@ def summary_line(plan: Plan) -> str:
         count(summary.power_cycles, "power cycle"),
         f"{summary.unchanged} unchanged",
     ]
-    text = f"Plan: {', '.join(parts)}."
+    text = f"{'Hypothetical plan' if plan.hypothetical else 'Plan'}: {', '.join(parts)}."
     if plan.verdict.status is Status.INFEASIBLE:
         text = f"Plan: none, since not all can be placed. Shown: {', '.join(parts)}."
     if plan.verdict.status is Status.UNDECIDED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from vplacer.plan.model import MissingPart, Source
@@ -32,6 +33,16 @@ def missing_texts(source: Source) -> list[str]:
     if len(gaps) > _SHOWN_GAPS:
         lines.append(f"  not read: {len(gaps) - _SHOWN_GAPS} more, all of them in the JSON")
     return lines
+
+
+def what_if_lines(changes: Sequence[str], hypothetical: bool) -> list[str]:
+    """Say that the site is not so, and how it was changed; nothing of a site as it is."""
+    if not hypothetical:
+        return []
+    return [
+        "HYPOTHETICAL: not the site as it is; nothing of this can be applied",
+        *(f"  {c}" for c in changes),
+    ]
 
 
 def _why_missing(gap: MissingPart) -> str:

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 from vplacer.errors import AmbiguousObjectError, FileFormatError, RequestError, UnknownObjectError
-from vplacer.inventory.yaml_marks import Pointer, pointer_text
-from vplacer.request.file import RequestFile
+from vplacer.inventory.yaml_marks import Document, Pointer, pointer_text
+from vplacer.request.demand import SourceLine
 
 _MAX_SHOWN = 50
 
 
-class Complaints:
-    """Faults found so far, each at a place of one request file."""
+class Placed(Protocol):
+    """A file whose parts have places to point at."""
 
-    def __init__(self, request: RequestFile) -> None:
+    @property
+    def document(self) -> Document:
+        """The document it was read from."""
+
+    @property
+    def data(self) -> Any:
+        """The document as plain values."""
+
+    def place(self, pointer: Pointer) -> str:
+        """Return ``file:line:column`` of a pointer."""
+
+    def source_line(self, pointer: Pointer) -> SourceLine:
+        """Return file and line of a pointer."""
+
+
+class Complaints:
+    """Faults found so far, each at a place of one file."""
+
+    def __init__(self, request: Placed) -> None:
         self.request = request
         self.errors: list[RequestError] = []
         self._said: set[str] = set()

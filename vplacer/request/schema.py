@@ -23,6 +23,7 @@ from vplacer.request.schema_parts import (
     soft,
 )
 from vplacer.request.semantics import FOR_REAL_VMS, MAX_COUNT, MAX_SHARE
+from vplacer.request.what_if.schema import what_if_schema
 
 
 def request_schema() -> Schema:
@@ -57,6 +58,7 @@ def request_schema() -> Schema:
                     "description": "The mix of VMs expected later, for which room is kept where nothing is "
                     "lost by it. Default: the VMs of this request.",
                 },
+                "what_if": what_if_schema(),
                 **_option_keys(),
             },
             "version",

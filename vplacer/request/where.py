@@ -9,7 +9,8 @@ from vplacer.inventory.host import Host
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
 from vplacer.inventory.yaml_marks import Pointer
-from vplacer.request.file import Placing, RequestFile
+from vplacer.request.complaints import Placed
+from vplacer.request.file import Placing
 from vplacer.request.lookup import Lookup
 from vplacer.request.select import Target
 
@@ -61,7 +62,7 @@ class Reachable:
 class WhereMaker:
     """Resolves the places of one request's entries."""
 
-    def __init__(self, inventory: Inventory, lookup: Lookup, request: RequestFile) -> None:
+    def __init__(self, inventory: Inventory, lookup: Lookup, request: Placed) -> None:
         self.inventory = inventory
         self.lookup = lookup
         self.request = request

@@ -40,6 +40,11 @@ class Instance:
     complete: bool
 
 
+def stub_of(problem: Problem) -> Instance:
+    """Return an instance of nothing but the problem, for whoever only asks it for that."""
+    return Instance(problem, (), (), RowSet(()), (), (), {}, True)
+
+
 def build_instance(
     problem: Problem,
     today: Mapping[str, Placement],

@@ -13,6 +13,7 @@ from vplacer.constraints.state import Problem
 from vplacer.inventory.host import Host
 from vplacer.request.demand import AffinityMode
 from vplacer.solver.alike import Memo
+from vplacer.solver.capacity.first import First, place_first
 from vplacer.solver.capacity.host_fill import Fill, most_on_host, room_bound
 from vplacer.solver.capacity.kinds_asked import asked_kinds, rules_of
 from vplacer.solver.capacity.model import AskedKind, Capacity, HostRoom, KindRoom
@@ -21,9 +22,11 @@ from vplacer.solver.capacity.sums import SUMS, Shared, evidence_of, split, sums_
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import Rejection
 from vplacer.solver.host_state import HostState, untouched_state
+from vplacer.solver.instance import stub_of
 from vplacer.solver.lister import no_options, rejected
 from vplacer.solver.listing import listing_of
 from vplacer.solver.option import Option, Takers
+from vplacer.solver.residual import residual_state
 from vplacer.solver.verdict import HostReason, StoppedBy
 
 Stop = Callable[[], StoppedBy | None]
@@ -36,10 +39,12 @@ _LEFT_OUT = Rejection("others", "it fits here by itself, and not together with w
 class Site:
     """A site as it runs: the state of every host, computed once for all kinds.
 
-    ``problem``: its request asks for nothing.
+    ``problem``: its request asks for what has been placed before anything is counted, and nothing else;
+    ``first``: that.
     """
 
     problem: Problem
+    first: First = field(default_factory=First)
     seed: int = 1
     memo: Memo = field(default_factory=Memo)
 
@@ -48,23 +53,45 @@ class Site:
             host for host in self.problem.inventory.hosts if host.moid in self.problem.topologies
         )
         self.states = {host.moid: untouched_state(self.problem, host.moid) for host in self.hosts}
+        stub = stub_of(self.problem)
+        self.placed: dict[str, set[str]] = {}
+        for placement in self.first.placements:
+            state = self.states[placement.host]
+            self.states[placement.host] = residual_state(stub, state, (placement,))
+            self.placed.setdefault(placement.host, set()).add(placement.demand)
 
 
-def capacity(problem: Problem, *, seed: int = 1, stop: Stop = lambda: None) -> Capacity:
+def capacity(
+    problem: Problem, *, first: tuple[str, ...] = (), seed: int = 1, stop: Stop = lambda: None
+) -> Capacity:
     """Return how many more VMs of each kind of a problem's request fit.
 
     Args:
         problem: inventory, topologies and resolved request.
+        first: ids of demands that run as well, and need a place before anything is counted; no kinds.
         seed: seed of the searches.
         stop: asked now and then; a reason ends the search, and what was not looked at counts as no
             room in the numbers and as all its cores and memory in the bounds.
     """
     request = problem.request
-    site = Site(problem.with_request(replace(request, demands=())), seed)
-    kinds = asked_kinds(request)
+    moved = place_first(problem, first, seed=seed, should_stop=lambda: stop() is not None)
+    running = tuple(demand for demand in request.demands if demand.id in first)
+    site = Site(problem.with_request(replace(request, demands=running)), moved, seed)
+    asked = tuple(demand for demand in request.demands if demand.id not in first)
+    kinds = asked_kinds(replace(request, demands=asked))
     rooms = tuple(_Kind(site, problem, kind, stop).room() for kind in kinds)
     stopped = any(room.binding == NOT_LOOKED.constraint or not room.proved for room in rooms)
-    return Capacity(rooms, len(site.hosts), stop() or StoppedBy.WORK if stopped else None)
+    why = stop() or StoppedBy.WORK if stopped else None
+    return Capacity(rooms, len(site.hosts), why, _notes(moved, problem))
+
+
+def _notes(moved: First, problem: Problem) -> tuple[str, ...]:
+    """Say where VMs were put that lost their host, and which have no place."""
+    names, hosts = problem.demand_by_id, problem.inventory.host_by_moid
+    put = [f"{names[p.demand].name} on {hosts[p.host].name}" for p in moved.placements]
+    notes = [f"placed first, and counted beside: {', '.join(put)}"] if put else []
+    notes += [f"without a place, and not counted: {names[vm].name}" for vm in moved.homeless]
+    return tuple(notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +143,7 @@ class _Kind:
     def _limit(self, moid: str) -> tuple[int, str] | None:
         """How many more the rules that keep VMs apart allow on a host, and which rule; None = any number."""
         here = {vm.moid for vm in self.problem.inventory.vms_by_host.get(moid, ())}
+        here |= self.site.placed.get(moid, set())
         limits = [
             (max(0, rule.at_most - len(here.intersection(rule.vms))), rule.name)
             for rule in self.problem.request.rules.apart
@@ -148,7 +176,7 @@ class _Kind:
         whole = sum(highest.values())
         hosts = tuple(moid for moid, count in highest.items() if count)
         members = tuple(f"{self.demand.id} {number}" for number in range(max(1, whole)))
-        rows = sums_of(self.site.problem, replace(self.cls, members=members), hosts)
+        rows = sums_of(self.site.problem, replace(self.cls, members=members), hosts, self.site.first)
         if not rows.rows:
             return None, whole
         shared = split(rows, 0, most, self.site.seed)

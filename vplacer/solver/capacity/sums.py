@@ -5,17 +5,18 @@ Resource pools, HA admission control and headroom limit sums; a host's own room 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ortools.sat.python import cp_model
 
 from vplacer.constraints.state import Problem
 from vplacer.errors import InternalError
+from vplacer.solver.capacity.first import First
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.cpsat import run
 from vplacer.solver.host_parts import Expr
-from vplacer.solver.rows import Row, RowSet, ha, headroom, merge, pools
+from vplacer.solver.rows import Key, Row, RowSet, ha, headroom, merge, pools
 from vplacer.solver.rows.openings import Openings
 
 SUMS = ("pool-memory", "ha-admission", "headroom")
@@ -36,15 +37,35 @@ class Shared:
     full: Mapping[str, Row]
 
 
-def sums_of(problem: Problem, cls: DemandClass, hosts: tuple[str, ...]) -> RowSet:
-    """Return the limits of sums over hosts that a class of new VMs is under."""
-    classes, openings = (cls,), Openings(hosts)
-    return merge(
+def sums_of(problem: Problem, cls: DemandClass, hosts: tuple[str, ...], first: First) -> RowSet:
+    """Return the limits of sums over hosts that a class of new VMs is under, beside those placed first."""
+    before = first.classes(problem, cls.index + 1)
+    classes = (cls, *before)
+    everywhere = dict.fromkeys((*hosts, *(placement.host for placement in first.placements)))
+    openings = Openings(tuple(everywhere))
+    rows = merge(
         [
             pools.build(problem, classes, openings),
             ha.build(problem, classes, openings),
             headroom.build(problem, classes, openings),
         ]
+    )
+    if not before:
+        return rows
+    taken = [(p.host, ("new", c.index)) for p, c in zip(first.placements, before, strict=True)]
+    return RowSet(tuple(_beside(row, cls.index, taken) for row in rows.rows), rows.auxiliaries)
+
+
+def _beside(row: Row, index: int, taken: Sequence[tuple[str, Key]]) -> Row:
+    """Return a row for one class alone, less what VMs placed first take of it."""
+    used = sum(row.coefficient(host, key) for host, key in taken)
+    mine: Key = ("new", index)
+    return replace(
+        row,
+        low=None if row.low is None else row.low - used,
+        high=None if row.high is None else row.high - used,
+        everywhere={key: weight for key, weight in row.everywhere.items() if key == mine},
+        at={place: weight for place, weight in row.at.items() if place[1] == mine},
     )
 
 

@@ -12,13 +12,12 @@ from vplacer.solver.alike import Memo
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import Rejection
 from vplacer.solver.host_state import HostState, build_host_state
-from vplacer.solver.instance import Instance
+from vplacer.solver.instance import Instance, stub_of
 from vplacer.solver.lister import rejected
 from vplacer.solver.listing import listing_of
 from vplacer.solver.loss.restarts import Restart
 from vplacer.solver.option import Option
 from vplacer.solver.residual import Shortage, residual_state, seat
-from vplacer.solver.rows import RowSet
 from vplacer.solver.witness import witness
 
 
@@ -69,7 +68,7 @@ class Ground:
     @cached_property
     def stub(self) -> Instance:
         """An instance of nothing but the problem, for whoever only asks it for that."""
-        return Instance(self.problem, (), (), RowSet(()), (), (), {}, True)
+        return stub_of(self.problem)
 
 
 class Trial:
