@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fleet.build import Fleet, fleet
+from benchmarks.fleet.build import Fleet, fleet, instance_sha256
 from benchmarks.fleet.outcome import outcome
 from benchmarks.fleet.variants import Variant
 from benchmarks.measure import waited_share
@@ -47,6 +47,8 @@ def main() -> int:
         answer = solve(made.problem, limits, _stop(options.time_limit))
         told |= {"levels_asked": options.levels, "solve": _cost(*before), "peak_mib": _peak_mib()}
         told |= outcome(made.problem, answer)
+    # At the end: it takes memory of its own.
+    told["instance_sha256"] = instance_sha256(made)
     told["waited_share"] = waited_share()
     json.dump(told, sys.stdout, indent=1)
     print()

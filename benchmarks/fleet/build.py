@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -89,6 +90,14 @@ def fleet(variant: Variant) -> Fleet:
         sum(free.values()),
         sum(d.weight_milli for d in resolved.demands if d.vm is None and d.gpus) / 1000,
     )
+
+
+def instance_sha256(made: Fleet) -> str:
+    """Return a sum over hosts, VMs and demands: equal instances have equal ones."""
+    found = hashlib.sha256()
+    for item in (*made.problem.inventory.hosts, *made.problem.inventory.vms, *made.problem.request.demands):
+        found.update(repr(item).encode())
+    return found.hexdigest()
 
 
 def _distinct(fillers: Sequence[Filler]) -> int:

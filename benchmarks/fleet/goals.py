@@ -43,6 +43,7 @@ class Goal:
 GOALS: Final = (
     Goal("fresh", {"fill": 0.0}, 0.1, 5),
     Goal("85 % filled", {}, 0.3, 5, 500),
+    Goal("85 % filled, another seed", {"seed": 2}, 0.3, 5, 500),
     Goal("85 % filled, 30 % may move", {"movable": 0.3}, 0.5, 60, 1024),
     Goal("85 % filled, half float", {"floating": 0.5}, 0.1, 8, 400),
     Goal("85 % filled, all float", {"floating": 1.0}, 0.1, 8, 400),

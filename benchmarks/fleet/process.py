@@ -113,6 +113,7 @@ def size_row(name: str, answer: Mapping[str, Any], command: str) -> dict[str, An
         "may move": answer["vms_that_may_move"],
         "built, wall s": answer["build"]["wall_s"],
         "then MiB": answer["build_peak_mib"],
+        "sha256": answer["instance_sha256"][:12],
         "command": f"`{command}`",
     }
 
@@ -122,7 +123,8 @@ NOTES: Final = {
     "worst gap: the greatest of levels 1 and 2, in percent of the bound, running VMs not counted. "
     "waited: for a free core, of the time it could have run.",
     "levels": "value / bound / gap",
-    "size": "host states: hosts that differ in what is left of them. then MiB: peak before solving.",
+    "size": "host states: hosts that differ in what is left of them. then MiB: peak before solving. "
+    "sha256: of hosts, VMs and demands.",
 }
 
 
