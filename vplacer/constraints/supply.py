@@ -46,10 +46,11 @@ ZERO = Amount(0, 0)
 
 def total(amounts: Iterable[Amount]) -> Amount:
     """Sum amounts."""
-    result = ZERO
+    millicores = memory_mib = 0
     for amount in amounts:
-        result = result + amount
-    return result
+        millicores += amount.millicores
+        memory_mib += amount.memory_mib
+    return Amount(millicores, memory_mib)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,14 @@ from vplacer.constraints.holdings import (
     holdings_on,
     vm_holdings,
 )
+from vplacer.constraints.loads import supply_of, vm_consumer
 from vplacer.constraints.packing import Divisible, Fit, Item, fits
 from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import Amount, Consumer, HostSupply, Seat, consumer_of_vm, host_supply, total
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import Vm
+from vplacer.request.demand import RequestOptions
 from vplacer.solver.cells import Cell, build_cells
 from vplacer.topology.claims import narrowed
 from vplacer.topology.host_topology import HostTopology
@@ -103,10 +105,14 @@ def _item_key(item: Item) -> tuple[int, int, int, tuple[int, ...]]:
 
 def bound_per_node(consumers: list[Consumer], node_ids: tuple[int, ...]) -> tuple[Amount, ...]:
     """Sum what bound consumers take of each node."""
-    return tuple(
-        total(c.part for c in consumers if c.seat is Seat.BOUND for node in c.nodes if node == node_id)
-        for node_id in node_ids
-    )
+    taken = {node: [0, 0] for node in node_ids}
+    for consumer in consumers:
+        if consumer.seat is Seat.BOUND:
+            for node in consumer.nodes:
+                if node in taken:
+                    taken[node][0] += consumer.part.millicores
+                    taken[node][1] += consumer.part.memory_mib
+    return tuple(Amount(*taken[node]) for node in node_ids)
 
 
 def build_host_state(
@@ -120,17 +126,17 @@ def build_host_state(
         standing: VMs on it that the plan cannot touch.
         actives: (class index, VM) of those it may.
     """
-    options = problem.request.options
     topology = problem.topologies[host.moid]
-    supply = host_supply(host, options)
+    own = host is problem.inventory.host_by_moid.get(host.moid)
+    supply = supply_of(problem, host.moid) if own else host_supply(host, problem.request.options)
     node_ids = tuple(node.id for node in supply.nodes)
-    consumers = [c for vm in standing if (c := consumer_of_vm(vm, host, options)) is not None]
+    consumers = [c for vm in standing if (c := _consumer(problem, host, vm, own)) is not None]
     bound = bound_per_node(consumers, node_ids)
     room = tuple(node.amount - taken for node, taken in zip(supply.nodes, bound, strict=True))
     items, divisible = as_items(consumers, node_ids)
     total_room = supply.total - total(c.whole for c in consumers)
     active_vms = tuple(
-        ActiveVm(index, vm, consumer_of_vm(vm, host, options), vm_holdings(problem, vm.moid))
+        ActiveVm(index, vm, _consumer(problem, host, vm, own), vm_holdings(problem, vm.moid))
         for index, vm in actives
     )
     cards = _cards(problem, host, standing)
@@ -165,12 +171,22 @@ def build_host_state(
     )
 
 
+def _consumer(problem: Problem, host: Host, vm: Vm, own: bool) -> Consumer | None:
+    """What a VM takes; ``own``: the host is the inventory's, not one as it might be."""
+    if own and vm.host == host.moid:
+        return vm_consumer(problem, vm.moid)
+    return consumer_of_vm(vm, host, problem.request.options)
+
+
 def untouched_state(problem: Problem, host: str) -> HostState:
-    """Return the state of a host on which the plan may change no VM, computed once a problem."""
-    return problem.derive(_untouched, host)
+    """Return the state of a host on which the plan may change no VM.
+
+    It is computed once for all requests with the same options.
+    """
+    return problem.derive_fact(_untouched, host, problem.request.options)
 
 
-def _untouched(problem: Problem, moid: str) -> HostState:
+def _untouched(problem: Problem, moid: str, _options: RequestOptions) -> HostState:
     here = problem.inventory.vms_by_host.get(moid, ())
     standing = tuple(vm for vm in here if not vm.template)
     return build_host_state(problem, problem.inventory.host_by_moid[moid], standing, ())
@@ -189,6 +205,11 @@ def _overfull(
         return True
     items, divisible = as_items(everyone, node_ids)
     return bool(node_ids) and fits(room, items, divisible) is not Fit.YES
+
+
+def _less(card: AssignableDevice, functions: int) -> AssignableDevice:
+    """A port of which VMs hold functions."""
+    return replace(card, sriov_free_vfs=max(0, card.sriov_free_vfs - functions), passthrough=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +244,7 @@ def _cards(problem: Problem, host: Host, standing: tuple[Vm, ...]) -> _Cards:
         elif holding.candidates:
             unsure[holding.candidates] = unsure.get(holding.candidates, 0) + 1
     cards = tuple(
-        replace(
-            card,
-            sriov_free_vfs=max(0, card.sriov_free_vfs - functions.get(card.address, 0)),
-            passthrough=card.passthrough and not functions.get(card.address),
-        )
+        _less(card, functions[card.address]) if card.address in functions else card
         for card in cards_of_host(problem, host).devices
         if card.unusable is None and card.address not in held
     )

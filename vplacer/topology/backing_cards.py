@@ -11,13 +11,16 @@ from vplacer.topology.claims import HostCards
 
 def matching_cards(backing: DynamicBacking, cards: HostCards) -> tuple[PciAddress, ...]:
     """Return the cards that a Dynamic DirectPath device may be given."""
-    return tuple(
-        d.address
-        for d in cards.devices
-        if d.passthrough
-        and allowed_by(backing.allowed, d.ids)
-        and (not backing.label or backing.label == d.label)
-    )
+    key = (backing.allowed, backing.label)
+    if key not in cards.answers:
+        cards.answers[key] = tuple(
+            d.address
+            for d in cards.devices
+            if d.passthrough
+            and allowed_by(backing.allowed, d.ids)
+            and (not backing.label or backing.label == d.label)
+        )
+    return cards.answers[key]
 
 
 def assigned_address(
@@ -45,17 +48,22 @@ def same_cards(backing: StaticBacking, cards: HostCards) -> tuple[PciAddress, ..
     named = backing.ids
     if named is None:
         return ()
-    return tuple(
-        sorted(
-            address
-            for address, device in cards.hardware.items()
-            if (device.ids.vendor, device.ids.device) == (named.vendor, named.device)
+    key = (named.vendor, named.device)
+    if key not in cards.answers:
+        cards.answers[key] = tuple(
+            sorted(
+                address
+                for address, device in cards.hardware.items()
+                if (device.ids.vendor, device.ids.device) == key
+            )
         )
-    )
+    return cards.answers[key]
 
 
 def offering_cards(profile: str, cards: HostCards) -> tuple[PciAddress, ...]:
     """The cards that offer a profile; all cards for vGPU where none does: the list is of what is possible
     now (vSphere API: HostConfigInfo.sharedPassthruGpuTypes), and a running VM's profile need not be."""
-    found = tuple(d.address for d in cards.devices if d.vgpu and offers(cards.host, d, profile))
-    return found or cards.shared
+    if profile not in cards.answers:
+        found = tuple(d.address for d in cards.devices if d.vgpu and offers(cards.host, d, profile))
+        cards.answers[profile] = found or cards.shared
+    return cards.answers[profile]

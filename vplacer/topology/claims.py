@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -107,6 +107,8 @@ class HostCards:
     listed: Mapping[str, tuple[PciAddress, ...]]
     bindings: Mapping[str, tuple[DeviceBinding, ...]]
     whole: tuple[PciAddress, ...] = field(default=())
+    # Answers given before: the VMs of a host ask for the same few things.
+    answers: dict[Hashable, tuple[PciAddress, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def holders(self) -> frozenset[str]:

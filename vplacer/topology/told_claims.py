@@ -32,8 +32,10 @@ def claim_told(vm: str, kind: str, sources: tuple[Source, ...], key: int | None 
 
 def with_told(vm: str, cards: HostCards, found: list[Claim], known: Vm | None) -> list[Claim]:
     """Add what the host says of a VM and none of its claims covers; and let claims name who else says so."""
-    claims = sorted(found, key=claim_order)
+    claims = sorted(found, key=claim_order) if len(found) > 1 else list(found)
     bindings = cards.bindings.get(vm, ())
+    if not bindings and vm not in cards.listed:
+        return claims
     for binding in bindings:
         address = binding.address
         if address is None or address not in cards.hardware:
@@ -106,6 +108,8 @@ def _opaque(vm: str, cards: HostCards, claims: list[Claim], known: Vm | None) ->
     bindings = [b for b in cards.bindings.get(vm, ()) if b.address is None or b.address not in cards.hardware]
     explained = sum(1 for claim in claims if Source.BINDING not in claim.sources)
     left = bindings[explained:]
+    if not left:
+        return []
     kind, candidates, profile = _may_be_bound(cards, known)
     if not candidates:
         return []

@@ -47,12 +47,21 @@ def claims_of_vm(vm: Vm, cards: HostCards) -> tuple[Claim, ...]:
     outlives the VM's run keeps the card from others), and cards named by assigned ids that it kept
     while suspended.
     """
+    if vm.moid not in cards.listed and vm.moid not in cards.bindings and not _may_claim(vm):
+        return ()
     found: list[Claim] = []
     if vm.is_on:
         found = _Running(vm, cards).claims()
     elif vm.power is VmPower.SUSPENDED:
         found = _kept_ids(vm, cards)
-    return tuple(sorted(with_told(vm.moid, cards, found, vm), key=claim_order))
+    claims = with_told(vm.moid, cards, found, vm)
+    return tuple(sorted(claims, key=claim_order) if len(claims) > 1 else claims)
+
+
+def _may_claim(vm: Vm) -> bool:
+    """Whether any device of a VM may be one of a host's, whatever the host says of it."""
+    kinds = (StaticBacking, DynamicBacking, VgpuBacking, SriovBacking, DvxBacking, UnknownBacking)
+    return any(isinstance(device.backing, kinds) for device in vm.devices)
 
 
 def claims_told(vm: str, cards: HostCards) -> tuple[Claim, ...]:
@@ -173,9 +182,11 @@ class _Running:
                 shared.append(claim)
             else:
                 self.found.append(claim)
-        self._dynamic(dynamic)
+        if dynamic:
+            self._dynamic(dynamic)
         self._shared(shared)
-        return self.found + self._assigned_elsewhere()
+        kinds = {type(device.backing) for device in self.vm.devices}
+        return self.found + (self._assigned_elsewhere() if DynamicBacking in kinds else [])
 
     def _static(self, key: int, backing: StaticBacking, claim: Claim | None, group: str | None) -> None:
         """A running VM holds the card it names; and where that is another card, maybe one it meant."""
