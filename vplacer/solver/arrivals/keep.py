@@ -19,6 +19,10 @@ Stop = Callable[[], StoppedBy | None]
 MOST_TRIES = 6
 """Solves in search of how often the mix fits; what is not found by then stays room that no slot keeps."""
 
+LEVELS = ("placed", "locality", "room", "hosts")
+"""What counts when it is known how often the mix fits: slots are near their cards, and CPU-only ones are kept
+off hosts with GPUs."""
+
 CLOSE = Fraction(103, 100)
 """The search ends when the mix is known to fit once, and not to fit this much more often."""
 
@@ -70,11 +74,20 @@ class _Search:
         self, problem: Problem, mix: Sequence[FutureShape], options: SolveOptions, stop: Stop
     ) -> None:
         self.problem, self.mix, self.stop = problem, mix, stop
-        self.options = replace(options, levels=("placed",))
+        self.options = options
         self.best: tuple[tuple[str, Placement], ...] = ()
+        self._whole: Fraction | None = None
         self._tries = 0
 
     def run(self, rooms: Mapping[str, int]) -> None:
+        """Find the scale, then the best places for as many slots."""
+        self._narrow(rooms)
+        if self._whole is not None and self.stop() is None:
+            placed = self._solved(self._whole, LEVELS)
+            if placed is not None and placed[1]:
+                self.best = placed[0]
+
+    def _narrow(self, rooms: Mapping[str, int]) -> None:
         """Narrow the scale from both sides.
 
         Each shape alone fits ``rooms`` times. The mix cannot fit more often than the scarcest of them; and
@@ -106,6 +119,20 @@ class _Search:
     def _fits(self, scale: Fraction) -> bool:
         """Try a scale, and keep its slots if all have a place, or if none were kept yet."""
         self._tries += 1
+        found = self._solved(scale, ("placed",))
+        if found is None:
+            return False
+        slots, whole = found
+        if whole:
+            self._whole = scale
+        if whole or not self.best:
+            self.best = slots
+        return whole
+
+    def _solved(
+        self, scale: Fraction, levels: tuple[str, ...]
+    ) -> tuple[tuple[tuple[str, Placement], ...], bool] | None:
+        """Place the mix so often: shapes and places, and whether all have one; None = stopped before."""
         demands: list[Demand] = []
         shape_of: dict[str, str] = {}
         for shape, count in zip(self.mix, self._counts(scale), strict=True):
@@ -118,14 +145,13 @@ class _Search:
             request, demands=tuple(demands), options=replace(request.options, partial=True), future=()
         )
         try:
-            solution = solve(self.problem.with_request(asked), self.options, self.stop)
+            solution = solve(
+                self.problem.with_request(asked), replace(self.options, levels=levels), self.stop
+            )
         except Undecided:
-            return False
+            return None
         found = tuple((shape_of[placement.demand], placement) for placement in solution.placements)
-        whole = not solution.unplaced
-        if whole or not self.best:
-            self.best = found
-        return whole
+        return found, not solution.unplaced
 
 
 def _numbered(found: Sequence[tuple[str, Placement]], mix: Sequence[FutureShape]) -> tuple[KeptSlot, ...]:
