@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,12 +20,19 @@ Stop = Callable[[], StoppedBy | None]
 MOST_TRIES = 6
 """Solves in search of how often the mix fits; what is not found by then stays room that no slot keeps."""
 
+FINE = 1_000_000
+"""Scales are fractions of at most this denominator."""
+
 LEVELS = ("placed", "locality", "room", "hosts")
 """What counts when it is known how often the mix fits: slots are near their cards, and CPU-only ones are kept
 off hosts with GPUs."""
 
 CLOSE = Fraction(103, 100)
 """The search ends when the mix is known to fit once, and not to fit this much more often."""
+
+NEARLY = Fraction(97, 100)
+"""The mix counts as fitting if so much of its value finds a place: without the rest, room stays that only
+some of its shapes can use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +52,9 @@ def keep_slots(
     """Return slots for a mix, in its proportions, on what the running VMs leave.
 
     How often the mix fits is found by trying: asked for less, room is left that no slot keeps; asked for
-    more, the solver would choose the shapes that fit best and keep none for the others. Of each shape that
-    fits at all, one is asked for at least.
+    more, the solver would choose the shapes that fit best and keep none for the others. Of no shape more
+    are asked for than fit by themselves, so that a scarce one does not hold back the others; of each that
+    fits at all, one at least.
 
     Args:
         problem: inventory and topologies; what its request asks for is not looked at.
@@ -56,9 +65,9 @@ def keep_slots(
     empty = problem.with_request(replace(problem.request, demands=(), rules=Rules(), future=tuple(mix)))
     rooms = {room.kind.names[0]: room.value for room in capacity(empty, seed=options.seed, stop=stop).kinds}
     fitting = [shape for shape in mix if rooms[shape.name]]
-    search = _Search(empty, fitting, options, stop)
+    search = _Search(empty, fitting, rooms, options, stop)
     if fitting:
-        search.run(rooms)
+        search.run()
     return Kept(
         slots=_numbered(search.best, fitting),
         mix=tuple(mix),
@@ -68,43 +77,48 @@ def keep_slots(
 
 
 class _Search:
-    """Looks for the largest scale at which all of the mix finds a place."""
+    """Looks for the largest scale at which nearly all of the mix finds a place.
+
+    ``rooms``: how many of each shape fit by themselves.
+    """
 
     def __init__(
-        self, problem: Problem, mix: Sequence[FutureShape], options: SolveOptions, stop: Stop
+        self,
+        problem: Problem,
+        mix: Sequence[FutureShape],
+        rooms: Mapping[str, int],
+        options: SolveOptions,
+        stop: Stop,
     ) -> None:
-        self.problem, self.mix, self.stop = problem, mix, stop
+        self.problem, self.mix, self.rooms, self.stop = problem, mix, rooms, stop
         self.options = options
         self.best: tuple[tuple[str, Placement], ...] = ()
         self._whole: Fraction | None = None
         self._tries = 0
 
-    def run(self, rooms: Mapping[str, int]) -> None:
+    def run(self) -> None:
         """Find the scale, then the best places for as many slots."""
-        self._narrow(rooms)
+        self._narrow()
         if self._whole is not None and self.stop() is None:
             placed = self._solved(self._whole, LEVELS)
             if placed is not None and placed[1]:
                 self.best = placed[0]
 
-    def _narrow(self, rooms: Mapping[str, int]) -> None:
+    def _narrow(self) -> None:
         """Narrow the scale from both sides.
 
-        Each shape alone fits ``rooms`` times. The mix cannot fit more often than the scarcest of them; and
-        where every shape takes its part of the room by itself, it fits as often as the parts make one.
+        Where every shape takes its part of the room by itself, the mix fits as often as the parts make one;
+        and asked for more often than what fits most often, nothing more is asked for.
         """
-        high = min(Fraction(rooms[shape.name], shape.share) for shape in self.mix)
-        if self._fits(high):
-            return
-        parts = [Fraction(shape.share, rooms[shape.name]) for shape in self.mix]
-        low = 1 / sum(parts, Fraction(0))
+        parts = [Fraction(shape.share, self.rooms[shape.name]) for shape in self.mix]
+        low, high = 1 / sum(parts, Fraction(0)), 1 / min(parts)
         while not self._fits(low):
             high = low
             low /= 2
             if not self._more() or max(self._counts(low)) <= 1:
                 return
         while self._more() and high > low * CLOSE and self._counts(low) != self._counts(high):
-            middle = (low + high) / 2
+            middle = Fraction(math.sqrt(low * high)).limit_denominator(FINE)
             if self._fits(middle):
                 low = middle
             else:
@@ -114,10 +128,10 @@ class _Search:
         return self._tries < MOST_TRIES and self.stop() is None
 
     def _counts(self, scale: Fraction) -> list[int]:
-        return [max(1, int(shape.share * scale)) for shape in self.mix]
+        return [max(1, min(self.rooms[shape.name], int(shape.share * scale))) for shape in self.mix]
 
     def _fits(self, scale: Fraction) -> bool:
-        """Try a scale, and keep its slots if all have a place, or if none were kept yet."""
+        """Try a scale, and keep its slots if nearly all have a place, or if none were kept yet."""
         self._tries += 1
         found = self._solved(scale, ("placed",))
         if found is None:
@@ -132,7 +146,7 @@ class _Search:
     def _solved(
         self, scale: Fraction, levels: tuple[str, ...]
     ) -> tuple[tuple[tuple[str, Placement], ...], bool] | None:
-        """Place the mix so often: shapes and places, and whether all have one; None = stopped before."""
+        """Place the mix so often: shapes, places, and whether nearly all have one; None = stopped before."""
         demands: list[Demand] = []
         shape_of: dict[str, str] = {}
         for shape, count in zip(self.mix, self._counts(scale), strict=True):
@@ -151,7 +165,9 @@ class _Search:
         except Undecided:
             return None
         found = tuple((shape_of[placement.demand], placement) for placement in solution.placements)
-        return found, not solution.unplaced
+        placed = {placement.demand for placement in solution.placements}
+        value = sum(demand.weight_milli for demand in demands if demand.id in placed)
+        return found, value >= NEARLY * sum(demand.weight_milli for demand in demands)
 
 
 def _numbered(found: Sequence[tuple[str, Placement]], mix: Sequence[FutureShape]) -> tuple[KeptSlot, ...]:
