@@ -28,6 +28,7 @@ def page(
         "",
         "Written by `benchmarks/run.py`; do not edit. Seconds are given as median (least - greatest). "
         "wall: by the clock; cpu: processor time, which other programs on the machine disturb less. "
+        "A goal in seconds is held against the time by the clock, less what the process waited for a core. "
         "A part is renewed with `python benchmarks/run.py NAME --write`.",
         "",
         *_runs(items),

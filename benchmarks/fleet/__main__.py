@@ -14,8 +14,9 @@ from typing import Any
 
 from benchmarks.fleet.build import Fleet, fleet, instance_sha256
 from benchmarks.fleet.outcome import outcome
+from benchmarks.fleet.phases import REASONS, Phases
 from benchmarks.fleet.variants import Variant
-from benchmarks.measure import waited_share
+from benchmarks.measure import Cost, timed, waited_share
 from vplacer.inventory.overlay_file import save_overlays
 from vplacer.inventory.snapshot import save_snapshot
 from vplacer.jobs.overlays import folder_beside
@@ -26,11 +27,10 @@ from vplacer.solver.verdict import SolveOptions, StoppedBy
 def main() -> int:
     options = _options()
     chosen = Variant(**{field.name: getattr(options, field.name) for field in dataclasses.fields(Variant)})
-    before = time.perf_counter(), time.process_time()
-    made = fleet(chosen)
+    made, building = timed(lambda: fleet(chosen))
     told: dict[str, Any] = {
         "variant": dataclasses.asdict(chosen),
-        "build": _cost(*before),
+        "build": _told(building),
         "build_peak_mib": _peak_mib(),
         **_facts(made),
     }
@@ -43,9 +43,19 @@ def main() -> int:
             time_limit_s=options.time_limit,
             levels=tuple(options.levels.split(",")),
         )
-        before = time.perf_counter(), time.process_time()
-        answer = solve(made.problem, limits, _stop(options.time_limit))
-        told |= {"levels_asked": options.levels, "solve": _cost(*before), "peak_mib": _peak_mib()}
+        stop = _stop(options.time_limit)
+        phases = Phases()
+        with phases.watched():
+            answer, cost = timed(lambda: solve(made.problem, limits, stop))
+        reasons = phases.own_s(REASONS)
+        told |= {
+            "levels_asked": options.levels,
+            "solve": _told(cost),
+            "phases_own_s": {step: found.own_s for step, found in phases.costs.items()},
+            "answer_own_s": cost.own_s - reasons,
+            "reasons_own_s": reasons,
+            "peak_mib": _peak_mib(),
+        }
         told |= outcome(made.problem, answer)
     # At the end: it takes memory of its own.
     told["instance_sha256"] = instance_sha256(made)
@@ -108,8 +118,8 @@ def _save(made: Fleet, folder: Path) -> None:
     (folder / "request.yaml").write_text(made.request, encoding="utf-8")
 
 
-def _cost(wall: float, cpu: float) -> dict[str, float]:
-    return {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+def _told(cost: Cost) -> dict[str, float]:
+    return {"wall_s": cost.wall_s, "own_s": cost.own_s, "cpu_s": cost.cpu_s}
 
 
 def _peak_mib() -> float:

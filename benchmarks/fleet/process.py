@@ -43,8 +43,9 @@ def solved(
         output, errors = process.communicate(timeout=limit_s + grace_s)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return {"error": f"ended after {limit_s + grace_s:g} s without an answer"}
+        _, errors = process.communicate()
+        told = "".join(f": {line}" for line in errors.strip().splitlines()[-1:])
+        return {"error": f"ended after {limit_s + grace_s:g} s without an answer{told}"}
     try:
         answer: dict[str, Any] = json.loads(output)
     except ValueError:
@@ -80,9 +81,11 @@ def cost_row(name: str, answer: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": f"{answer['status']}{stopped}",
         "judge": answer["judge"],
         "worst gap": percent(worst_gap(answer)),
-        "solve wall s": answer["solve"]["wall_s"],
-        "solve cpu s": answer["solve"]["cpu_s"],
-        "waited": _share(answer["waited_share"]),
+        "answer s": answer["answer_own_s"],
+        "reasons s": answer["reasons_own_s"],
+        "judge s": answer["phases_own_s"].get("judge", 0.0),
+        "solve() wall s": answer["solve"]["wall_s"],
+        "solve() cpu s": answer["solve"]["cpu_s"],
         "peak MiB": answer["peak_mib"],
         "VMs placed": answer["placed_vms"],
         "GPUs placed": answer["placed_gpus"],
@@ -111,7 +114,7 @@ def size_row(name: str, answer: Mapping[str, Any], command: str) -> dict[str, An
         "VMs asked": answer["vms_asked"],
         "VMs there": answer["vms_running"],
         "may move": answer["vms_that_may_move"],
-        "built, wall s": answer["build"]["wall_s"],
+        "built, s": answer["build"]["own_s"],
         "then MiB": answer["build_peak_mib"],
         "sha256": answer["instance_sha256"][:12],
         "command": f"`{command}`",
@@ -119,9 +122,9 @@ def size_row(name: str, answer: Mapping[str, Any], command: str) -> dict[str, An
 
 
 NOTES: Final = {
-    "cost": "solve: solve() alone, the judge's word included. peak: of the process, the fleet included. "
-    "worst gap: the greatest of levels 1 and 2, in percent of the bound, running VMs not counted. "
-    "waited: for a free core, of the time it could have run.",
+    "cost": "answer: solve() with the judge, without the reasons of what has no place, which stand beside; "
+    "both less what they waited for a core. peak: of the process, the fleet included. "
+    "worst gap: the greatest of levels 1 and 2, in percent of the bound, running VMs not counted.",
     "levels": "value / bound / gap",
     "size": "host states: hosts that differ in what is left of them. then MiB: peak before solving. "
     "sha256: of hosts, VMs and demands.",
@@ -136,10 +139,6 @@ def worst_gap(answer: Mapping[str, Any]) -> float | None:
         if level["id"].startswith("placed:") or level["id"] == "locality"
     ]
     return None if not gaps or None in gaps else max(gaps)
-
-
-def _share(waited: float | None) -> str:
-    return "?" if waited is None else f"{waited:.0%}"
 
 
 def percent(gap: float | None) -> str:
