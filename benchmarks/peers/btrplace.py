@@ -38,7 +38,7 @@ _CARD = 840
 """Units of a card that is cut up: divides evenly by 1 to 8, 10, 12, 14, 15, 20, 21, 24, 28, 30."""
 _MOST_STEPS = 20_000
 ATTEMPTS = 10
-MOST_S = 120
+MOST_S = 60
 """All attempts together may take so many limits, and no more than so many seconds."""
 
 
