@@ -44,7 +44,7 @@ def main() -> int:
             levels=tuple(options.levels.split(",")),
         )
         stop = _stop(options.time_limit)
-        phases = Phases()
+        phases = Phases(reasons=not options.no_reasons)
         with phases.watched():
             answer, cost = timed(lambda: solve(made.problem, limits, stop))
         reasons = phases.own_s(REASONS)
@@ -82,6 +82,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--work", type=float, help="limit of the search; default: the solver's own")
     parser.add_argument("--time-limit", type=float, help="seconds after which the best found so far is taken")
+    parser.add_argument("--no-reasons", action="store_true", help="do not ask why VMs have no place")
     parser.add_argument("--no-solve", action="store_true", help="only build the instance")
     parser.add_argument(
         "--save",

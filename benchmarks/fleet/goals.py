@@ -11,8 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.fleet.families import FULL
-from benchmarks.fleet.process import NOTES, command_line, cost_row, level_row, size_row, solved, worst_gap
-from benchmarks.measure import Report, beside, main, number
+from benchmarks.fleet.process import (
+    NOTES,
+    command_line,
+    cost_row,
+    level_row,
+    reasons_text,
+    size_row,
+    solved,
+    worst_gap,
+)
+from benchmarks.measure import Report, beside, main
 
 TWO: Final = "placed,locality"
 ALL: Final = "placed,locality,moves,room,hosts"
@@ -92,7 +101,7 @@ def _goals(report: Report, goal: Goal, name: str, factor: float, answer: Mapping
     if goal.gap_percent is not None:
         report.limit(f"{name}: gap", goal.gap_percent, worst_gap(answer), "%")
     if goal.seconds is not None:
-        told = f"{number(answer['reasons_own_s'])} s more for reasons; solve(): " if cost else ""
+        told = f"reasons, s: {reasons_text(answer)}; solve(): " if cost else ""
         told += beside(cost["wall_s"], cost["cpu_s"]) if cost else ""
         report.limit(f"{name}: time", factor * goal.seconds, answer.get("answer_own_s"), "s", told)
     if goal.mib is not None:

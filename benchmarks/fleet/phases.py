@@ -21,12 +21,17 @@ STEPS: Final = {
 """Steps of solve() and the function of each; what is left is the search."""
 
 REASONS: Final = "reasons"
+UNFINISHED: Final = "the search was done, the reasons were not"
 
 
 class Phases:
-    """Times the steps of solve(); one within another counts as the outer one."""
+    """Times the steps of solve(); one within another counts as the outer one.
 
-    def __init__(self) -> None:
+    ``reasons`` False: nobody asks why VMs have no place.
+    """
+
+    def __init__(self, *, reasons: bool = True) -> None:
+        self.reasons = reasons
         self.costs: dict[str, Cost] = {}
         self._inside = False
 
@@ -46,7 +51,10 @@ class Phases:
             if self._inside:
                 return work(*args, **kwargs)
             if step == REASONS:
-                print("the search was done, the reasons were not", file=sys.stderr, flush=True)
+                print(UNFINISHED, file=sys.stderr, flush=True)
+                if not self.reasons:
+                    # explain(instance, placements, unplaced, ...): of none.
+                    args = (*args[:2], (), *args[3:])
             self._inside = True
             try:
                 found, cost = timed(lambda: work(*args, **kwargs))
