@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from vplacer.constraints.state import Problem
+from vplacer.constraints.state import Problem, of_one_host
 from vplacer.inventory.host import Graphics, Host
 from vplacer.topology.assignable import AssignableDevice, assignable_devices
 from vplacer.topology.host_topology import HostTopology
@@ -16,6 +16,7 @@ def devices_of_host(problem: Problem, host: str) -> tuple[AssignableDevice, ...]
     return problem.derive_fact(_all_devices, host)
 
 
+@of_one_host
 def _all_devices(problem: Problem, moid: str) -> tuple[AssignableDevice, ...]:
     host, topology = problem.inventory.host_by_moid[moid], problem.topologies[moid]
     known = problem.derive_fact(_known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vplacer.constraints.cards import devices_of_host
-from vplacer.constraints.state import Problem
+from vplacer.constraints.state import Problem, of_one_host
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
 from vplacer.topology.assignable import AssignableDevice, allowed_by, assignable_devices, offers
@@ -73,11 +73,13 @@ def holdings_on(problem: Problem, host: Host, standing_vms: Iterable[Vm]) -> tup
     return (*own, *foreign_claims(cards, here))
 
 
+@of_one_host
 def _cards(problem: Problem, moid: str) -> HostCards:
     host = problem.inventory.host_by_moid[moid]
     return host_cards(host, problem.topologies[moid], devices_of_host(problem, moid))
 
 
+@of_one_host
 def _vm_holdings(problem: Problem, moid: str) -> tuple[Claim, ...]:
     vm = problem.inventory.vm_by_moid[moid]
     if vm.host is None or vm.host not in problem.topologies:
@@ -85,6 +87,7 @@ def _vm_holdings(problem: Problem, moid: str) -> tuple[Claim, ...]:
     return claims_of_vm(vm, problem.derive_fact(_cards, vm.host))
 
 
+@of_one_host
 def _foreign_holdings(problem: Problem, moid: str) -> tuple[Claim, ...]:
     here = (vm.moid for vm in problem.inventory.vms_by_host.get(moid, ()))
     return foreign_claims(problem.derive_fact(_cards, moid), here)

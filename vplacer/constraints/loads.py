@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vplacer.constraints.packing import Divisible, Fit, Item, fits
-from vplacer.constraints.state import Problem, State
+from vplacer.constraints.state import Problem, State, of_one_host
 from vplacer.constraints.supply import (
     ZERO,
     Amount,
@@ -41,6 +41,7 @@ def supply_of(problem: Problem, host: str) -> HostSupply:
     return problem.derive_fact(_supply, host, problem.request.options)
 
 
+@of_one_host
 def _supply(problem: Problem, host: str, options: RequestOptions) -> HostSupply:
     return host_supply(problem.inventory.host_by_moid[host], options)
 
@@ -50,6 +51,7 @@ def vm_consumer(problem: Problem, vm: str) -> Consumer | None:
     return problem.derive_fact(_vm_consumer, vm, problem.request.options)
 
 
+@of_one_host
 def _vm_consumer(problem: Problem, moid: str, options: RequestOptions) -> Consumer | None:
     vm = problem.inventory.vm_by_moid[moid]
     host = problem.inventory.host_by_moid.get(vm.host or "")

@@ -35,6 +35,15 @@ def _once(
     return found
 
 
+def of_one_host(make: T) -> T:
+    """Mark a fact that looks at one host or VM, its topology and the VMs on it, and nothing else.
+
+    Such facts hold in any part of the inventory that the host and those VMs are in: see `Problem.part`.
+    """
+    make.of_one_host = True  # type: ignore[attr-defined]
+    return make
+
+
 class Confidence(StrEnum):
     """How sure a violation is."""
 
@@ -117,6 +126,20 @@ class Problem:
         """Return the problem of another request on the same inventory; what was derived of that is kept."""
         other = Problem(self.inventory, self.topologies, request)
         object.__setattr__(other, "_facts", self._facts)
+        return other
+
+    def part(self, inventory: Inventory, request: ResolvedRequest) -> Problem:
+        """Return the problem of some hosts of the inventory, as they are and with the same VMs.
+
+        Facts of single hosts and VMs are kept.
+        """
+        topologies = {h.moid: self.topologies[h.moid] for h in inventory.hosts if h.moid in self.topologies}
+        other = Problem(inventory, topologies, request)
+        other._facts.update(
+            (key, fact)
+            for key, fact in self._facts.items()
+            if isinstance(key, tuple) and getattr(key[0], "of_one_host", False)
+        )
         return other
 
     @cached_property

@@ -16,7 +16,7 @@ from vplacer.constraints.holdings import (
 )
 from vplacer.constraints.loads import supply_of, vm_consumer
 from vplacer.constraints.packing import Divisible, Fit, Item, fits
-from vplacer.constraints.state import Problem
+from vplacer.constraints.state import Problem, of_one_host
 from vplacer.constraints.supply import Amount, Consumer, HostSupply, Seat, consumer_of_vm, host_supply, total
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
@@ -186,6 +186,7 @@ def untouched_state(problem: Problem, host: str) -> HostState:
     return problem.derive_fact(_untouched, host, problem.request.options)
 
 
+@of_one_host
 def _untouched(problem: Problem, moid: str, _options: RequestOptions) -> HostState:
     here = problem.inventory.vms_by_host.get(moid, ())
     standing = tuple(vm for vm in here if not vm.template)

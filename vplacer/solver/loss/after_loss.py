@@ -159,7 +159,14 @@ class _Run:
         trial = Trial(self.prepared.ground, self.states, lost)
         missing = trial.place_all([*restarts, *moved])
         outcome, homeless = Outcome.PLACED, [self._never(vm, reason) for vm, reason in never]
-        if missing or not self._judged(lost, trial):
+        if missing and not explain and self._hopeless(missing, lost) and self._judged(lost, trial):
+            # Nobody makes room for a VM that no host takes by itself; all the others have a place.
+            outcome = Outcome.NOT_PLACED
+            homeless += [
+                Homeless(r.demand.id, self.prepared.names[r.demand.id], True, False, _NO_ROOM)
+                for r in sorted(missing, key=lambda r: r.demand.id)
+            ]
+        elif missing or not self._judged(lost, trial):
             asked = [r for r in self.prepared.asked if r.demand.id in self.placed]
             decision = self._decide(lost, [*restarts, *asked])
             outcome = decision.outcome
@@ -168,6 +175,16 @@ class _Run:
         if never:
             outcome = Outcome.NOT_PLACED
         return Loss(lost, sets.named, sets.count, outcome, len(restarts), tuple(homeless))
+
+    def _hopeless(self, missing: Sequence[Restart], lost: Sequence[str]) -> bool:
+        """Whether each of some VMs fits no host that is left even if no other had to be restarted.
+
+        Of a VM of the request that cannot be told so: others may leave vSphere no worse card to choose.
+        """
+        ground = self.prepared.ground
+        alone = Trial(ground, ground.states, lost)
+        found = all(not restart.requested and not alone.fits(restart) for restart in missing)
+        return found and not ground.cut
 
     def _on(self, restart: Restart, hosts: Sequence[str]) -> bool:
         return self.placed[restart.demand.id].host in hosts

@@ -52,9 +52,11 @@ def aftermath(
         vms=tuple(vm for vm in whole.vms if vm.moid not in dropped and (vm.host in kept or vm.host is None)),
         pools=_given_back(whole.pools, gone),
     )
-    topologies = {moid: topology for moid, topology in problem.topologies.items() if moid in kept}
     request = replace(problem.request, demands=demands)
-    return Problem(inventory, topologies, request)
+    if waiting:
+        topologies = {moid: topology for moid, topology in problem.topologies.items() if moid in kept}
+        return Problem(inventory, topologies, request)
+    return problem.part(inventory, request)
 
 
 def faults(problem: Problem, placements: Iterable[Placement]) -> list[Violation]:

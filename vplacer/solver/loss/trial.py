@@ -28,13 +28,14 @@ class Ground:
     ``problem``: its request asks for a place for every VM that runs and may have to be restarted, and for
     the VMs of the request that do not run. ``waiting``: moids of those that exist already. ``tied``: ids of
     demands that must be placed with others (gangs, together): never one by one. ``states``: every host as
-    it runs.
+    it runs. ``cut``: some list of ways to sit was cut, so that "it does not fit" proves nothing.
     """
 
     problem: Problem
     waiting: frozenset[str] = frozenset()
     tied: frozenset[str] = frozenset()
     memo: Memo = field(default_factory=Memo)
+    cut: bool = field(default=False, init=False)
     _seated: dict[tuple[int, int], Option | None] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +61,9 @@ class Ground:
         """Return how a VM sits on a host in a state, None where it does not; equal states share it."""
         key = (self.memo.demand(restart.demand), self.memo.state(state))
         if key not in self._seated:
-            options = listing_of(self.problem).options(self.problem, restart.demand, state).options
+            listed = listing_of(self.problem).options(self.problem, restart.demand, state)
+            self.cut = self.cut or not listed.complete
+            options = listed.options
             found = seat(restart.demand, options, state, self.stub) if options else None
             self._seated[key] = None if isinstance(found, Shortage) else found
         return self._seated[key]
@@ -89,6 +92,18 @@ class Trial:
         """Place one VM; False = no host takes it beside the others."""
         if restart.demand.id in self.ground.tied:
             return False
+        found = self._seat(restart)
+        if found is None:
+            return False
+        self._take(restart, *found)
+        return True
+
+    def fits(self, restart: Restart) -> bool:
+        """Whether some host takes a VM beside those placed."""
+        return self._seat(restart) is not None
+
+    def _seat(self, restart: Restart) -> tuple[Option, HostState] | None:
+        """Return how a VM sits on the fullest host that takes it."""
         clusters = restart.demand.clusters
         candidates = [
             host
@@ -101,9 +116,8 @@ class Trial:
             state = self.states[host.moid]
             option = self.ground.seated(restart, state)
             if option is not None:
-                self._take(restart, option, state)
-                return True
-        return False
+                return option, state
+        return None
 
     def _order(self, restart: Restart, host: Host) -> tuple[int, int]:
         state = self.states[host.moid]
