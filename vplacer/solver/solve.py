@@ -77,7 +77,7 @@ def solve(
         placements=placements,
         unplaced=unplaced,
         levels=levels,
-        reasons=explain(instance, placements, unplaced),
+        reasons=explain(instance, placements, unplaced) if options.explained else (),
         stopped_by=why if answer.stopped and not all(level.proved for level in levels) else None,
         seed=options.seed,
         solver_version=f"ortools {version('ortools')}",

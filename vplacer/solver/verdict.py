@@ -104,9 +104,11 @@ class SolveOptions:
 
     ``work`` is counted, not clocked: about a second of one core a unit; None = by the number of
     hosts. ``levels``: the order of the objective. ``time_limit_s`` None = none.
+    ``explained``: say of every VM without a place why.
     """
 
     seed: int = 1
     work: float | None = None
     time_limit_s: float | None = None
     levels: tuple[str, ...] = ("placed", "locality", "moves", "room", "hosts")
+    explained: bool = True

@@ -112,6 +112,8 @@ class _Search:
         """
         parts = [Fraction(shape.share, self.rooms[shape.name]) for shape in self.mix]
         low, high = 1 / sum(parts, Fraction(0)), 1 / min(parts)
+        if self._fits(high):
+            return
         while not self._fits(low):
             high = low
             low /= 2
@@ -160,7 +162,9 @@ class _Search:
         )
         try:
             solution = solve(
-                self.problem.with_request(asked), replace(self.options, levels=levels), self.stop
+                self.problem.with_request(asked),
+                replace(self.options, levels=levels, explained=False),
+                self.stop,
             )
         except Undecided:
             return None
