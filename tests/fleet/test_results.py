@@ -82,8 +82,8 @@ def test_a_variant_that_fails_is_a_row() -> None:
 
 
 def test_a_variant_that_takes_too_long_is_ended() -> None:
-    answer = solved({"hosts": 2500}, "placed", limit_s=0.1, grace_s=0.4)
-    assert "without an answer" in answer["error"]
+    answer = solved({"hosts": 2500}, "placed", limit_s=0.25, grace_s=0.5)
+    assert "1 s of processor time without an answer" in answer["error"]
 
 
 def test_options_of_a_variant() -> None:
