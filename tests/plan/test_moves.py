@@ -27,6 +27,9 @@ def _moves() -> Iterator[Any]:
 def test_carried_out(case: dict[str, Any]) -> None:
     site = load_site_text(json.dumps({"format_version": 1, **case["site"]}), "site.yaml")
     found = decide(site.inventory, site.overlays, case)
+    # The plan costs what the solver counted, or less.
+    levels = {level.id: level.value for level in found.solution.levels}
+    assert found.plan.summary.power_cycles <= levels.get("power_cycles", len(site.inventory.vms))
     world = World(site.inventory)
     world.carry_out(found.plan)
     after = world.result()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.migration import can_move_live
-from vplacer.constraints.state import Placement, State
+from vplacer.constraints.state import Placement, Problem, State
 from vplacer.constraints.steering import possible_cards
 from vplacer.constraints.vnuma_shape import can_have_vnuma, vnuma_node_of
 from vplacer.inventory.host import Host
@@ -20,20 +21,10 @@ from vplacer.plan.changes import (
     Relocate,
     UpgradeHardware,
 )
-from vplacer.plan.device_match import device_difference
-from vplacer.plan.settings import Settings, wanted_settings, without_mmio
+from vplacer.plan.device_match import DeviceDifference, device_difference
+from vplacer.plan.settings import HOT_FIELDS, Settings, only_hot, wanted_settings
 from vplacer.plan.wanted_devices import WantedDevices, group_network, needs_network, wanted_devices
 from vplacer.request.demand import Demand
-
-_HOT_FIELDS = frozenset(
-    {
-        Field.MEMORY_LOCKED_TO_MAX,
-        Field.MEMORY_LIMIT_MIB,
-        Field.CPU_RESERVATION_MHZ,
-        Field.LATENCY_SENSITIVITY,
-    }
-)
-"""Fields that change while a VM runs and count at once (vmware-tanzu/vm-operator)."""
 
 DRS_FULL = "fullyAutomated"
 DRS_ASKS = "partiallyAutomated"
@@ -101,12 +92,15 @@ def draft(state: State, placement: Placement, *, cold: bool = False) -> Draft:
     today = inventory.vm_by_moid[demand.vm or demand.template or ""]
     moves = not is_new and today.host != placement.host
     settings = wanted_settings(demand, placement, host, today, is_new=is_new)
+    as_it_is = moves and _moves_as_it_is(problem, placement)
+    if as_it_is:
+        settings = only_hot(settings)
     vnodes = _vnodes(state, placement, settings)
     wanted = wanted_devices(demand, placement, host, vnodes)
     here = inventory.host_by_moid.get(today.host or "")
     difference = device_difference(today, wanted, here, host, moves=moves or is_new)
-    if moves and today.is_on and can_move_live(today, here) and not (difference.detach or difference.changes):
-        settings = without_mmio(settings)
+    if as_it_is:
+        difference = DeviceDifference((), (), ())
     upgrade = _upgrade(demand, today)
     detach = Reconfigure(devices=difference.detach)
     if is_new:  # a clone is made off its template's devices in one task, before its first power-on
@@ -137,6 +131,12 @@ def draft(state: State, placement: Placement, *, cold: bool = False) -> Draft:
     )
 
 
+def _moves_as_it_is(problem: Problem, placement: Placement) -> bool:
+    """Whether a running VM changes its host and nothing else."""
+    change = disturbance_of(problem, placement)
+    return change.running and change.moves and not change.power_cycle
+
+
 def needs_off(change: Reconfigure, vm: Vm, demand: Demand) -> bool:
     """Whether a change needs the VM off, or counts only after a power cycle.
 
@@ -146,7 +146,7 @@ def needs_off(change: Reconfigure, vm: Vm, demand: Demand) -> bool:
     if change.devices or change.groups or change.extra_config:
         return True
     for item in change.fields:
-        if item.field in _HOT_FIELDS:
+        if item.field in HOT_FIELDS:
             continue
         grows = isinstance(item.after, int) and isinstance(item.before, int) and item.after > item.before
         hot = {Field.CPUS: vm.cpu_hot_add, Field.MEMORY_MIB: vm.memory_hot_add}.get(item.field)

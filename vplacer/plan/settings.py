@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vplacer.constraints.state import Placement
 from vplacer.constraints.supply import demand_parts
@@ -44,10 +44,21 @@ class Settings:
     notes: tuple[str, ...]
 
 
-def without_mmio(settings: Settings) -> Settings:
-    """Leave the MMIO region as it is: of a VM that runs with its devices and keeps them, it suffices."""
-    kept = tuple(change for change in settings.extra_config if change.key not in (USE_64BIT, SIZE_GB))
-    return replace(settings, extra_config=kept)
+HOT_FIELDS = frozenset(
+    {
+        Field.MEMORY_LOCKED_TO_MAX,
+        Field.MEMORY_LIMIT_MIB,
+        Field.CPU_RESERVATION_MHZ,
+        Field.LATENCY_SENSITIVITY,
+    }
+)
+"""Fields that change while a VM runs and count at once (vmware-tanzu/vm-operator)."""
+
+
+def only_hot(settings: Settings) -> Settings:
+    """Leave out what counts only after a power cycle: a VM that moves as it is runs well with what it has."""
+    fields = tuple(change for change in settings.fields if change.field in HOT_FIELDS)
+    return Settings(fields, (), None, ())
 
 
 def vnuma_nodes_of(demand: Demand, placement: Placement, host: Host) -> int:
