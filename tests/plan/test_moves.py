@@ -7,14 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from tests.plan.carry_out import World
 from tests.solver.outcome import decide
 from tests.solver.test_cases import solver_cases
-from tests.solver.tiny_moves import with_vmotion
+from tests.solver.tiny_moves import moving_problems, with_vmotion
+from vplacer.constraints.disturbance import disturbance_of
+from vplacer.constraints.state import Problem
 from vplacer.inventory.site_load import load_site_text
-from vplacer.plan.model import Plan
+from vplacer.plan.build import build_plan
+from vplacer.plan.model import Migration, Plan
+from vplacer.plan.upkeep_notes import over_limit_notes
+from vplacer.request.demand import RequestOptions
 from vplacer.request.evacuation import must_leave
+from vplacer.solver.solve import solve
+from vplacer.solver.verdict import SolveOptions
 
 
 def _moves() -> Iterator[Any]:
@@ -42,6 +50,20 @@ def test_carried_out(case: dict[str, Any]) -> None:
     assert not decide(after, site.overlays, case).plan.steps
     world.take_back(found.plan)
     assert {vm.moid: vm.host for vm in world.result().vms} == {vm.moid: vm.host for vm in site.inventory.vms}
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(moving_problems(new=False))
+def test_costs_no_more_than_was_counted(problem: Problem) -> None:
+    solution = solve(problem, SolveOptions(work=50))
+    plan = build_plan(problem, solution, created="2026-11-30T09:00:00Z", tool_version="0")
+    counted = {item.demand: disturbance_of(problem, item) for item in solution.placements}
+    for vm in plan.vms:
+        change = counted[vm.demand]
+        assert (vm.impact.migration is not Migration.NONE) == change.moves
+        # Two migrations that wait for each other's room cost one power cycle more.
+        waits = any("wait for each other" in note for note in vm.notes)
+        assert change.power_cycle or waits or not vm.impact.power_cycle
 
 
 SITE = {
@@ -85,3 +107,10 @@ def test_vgpus_move_live_only_where_that_is_known(migratable: bool | None) -> No
         assert kinds[:2] == ["power_off", "relocate"]
         assert kinds[-1] == "power_on"
         assert (levels["power_cycles"], levels["moves"]) == (1, 12)
+
+
+def test_power_cycles_that_only_the_order_costs_count_against_the_limit() -> None:
+    limited = RequestOptions(max_power_cycles=1)
+    assert over_limit_notes(limited, 1) == ()
+    assert "2 power cycles, at most 1 allowed" in over_limit_notes(limited, 2)[0]
+    assert over_limit_notes(RequestOptions(), 9) == ()

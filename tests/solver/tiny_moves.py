@@ -79,8 +79,8 @@ def with_vmotion(inventory: Inventory, migratable: bool | None) -> Inventory:
 
 
 @st.composite
-def moving_problems(draw: st.DrawFn) -> Problem:
-    """Two running VMs that may be changed, and now and then a new one."""
+def moving_problems(draw: st.DrawFn, new: bool = True) -> Problem:
+    """Two running VMs that may be changed, and now and then a new one (``new`` False: never)."""
     site = load_site_text(json.dumps(draw(_site())), "tiny.yaml")
     inventory = with_vmotion(site.inventory, draw(st.booleans()))
     asked: list[Demand] = []
@@ -95,9 +95,9 @@ def moving_problems(draw: st.DrawFn) -> Problem:
         if same:
             demand = replace(demand, cpus=vm.cpus, memory_mib=vm.memory_mib)
         asked.append(demand)
-    if draw(st.integers(0, 2)) == 0:
-        new = draw(demands(1))
-        asked.append(replace(new, gpus=(), nics=(), memory_reserved=False))
+    if new and draw(st.integers(0, 2)) == 0:
+        fresh = draw(demands(1))
+        asked.append(replace(fresh, gpus=(), nics=(), memory_reserved=False))
     evacuate: tuple[str, ...] = ()
     if draw(st.booleans()):
         evacuate = (draw(st.sampled_from(inventory.hosts)).moid,)
