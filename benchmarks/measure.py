@@ -50,6 +50,17 @@ class Cost:
         """Seconds by the clock, less those in which other programs had the cores."""
         return max(0.0, self.wall_s - self.waited_s)
 
+    def less(self, part: Cost | None) -> Cost:
+        """Return this cost without that of a part of the work."""
+        if part is None:
+            return self
+        return Cost(
+            self.wall_s - part.wall_s,
+            self.cpu_s - part.cpu_s,
+            self.peak_mib,
+            self.waited_s - part.waited_s,
+        )
+
 
 @dataclass
 class Report:
@@ -166,6 +177,16 @@ def repeated(work: Callable[[], T], runs: int, *, warm_up: bool = True) -> tuple
         work()
     costs = []
     for _ in range(runs):
+        result, cost = timed(work)
+        costs.append(cost)
+    return result, costs
+
+
+def repeated_if_short(work: Callable[[], T], runs: int, short_s: float = 5.0) -> tuple[T, list[Cost]]:
+    """Do the same work several times, or once if that takes longer than ``short_s``; as `repeated`."""
+    result, cost = timed(work)
+    costs = [cost]
+    while len(costs) < runs and cost.own_s < short_s:
         result, cost = timed(work)
         costs.append(cost)
     return result, costs

@@ -46,7 +46,9 @@ def main() -> int:
             levels=tuple(options.levels.split(",")),
         )
         stop = _stop(options.time_limit)
-        phases = Phases(reasons=not options.no_reasons)
+        phases = Phases(
+            reasons=not options.no_reasons, tell=lambda text: print(text, file=sys.stderr, flush=True)
+        )
         with phases.watched():
             answer, cost = timed(lambda: solve(made.problem, limits, stop))
         reasons = phases.own_s(REASONS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 from unittest import mock
@@ -27,11 +26,12 @@ UNFINISHED: Final = "the search was done, the reasons were not"
 class Phases:
     """Times the steps of solve(); one within another counts as the outer one.
 
-    ``reasons`` False: nobody asks why VMs have no place.
+    ``reasons`` False: nobody asks why VMs have no place. ``tell`` hears when the search is done.
     """
 
-    def __init__(self, *, reasons: bool = True) -> None:
+    def __init__(self, *, reasons: bool = True, tell: Callable[[str], None] = lambda _: None) -> None:
         self.reasons = reasons
+        self.tell = tell
         self.costs: dict[str, Cost] = {}
         self._inside = False
 
@@ -51,7 +51,7 @@ class Phases:
             if self._inside:
                 return work(*args, **kwargs)
             if step == REASONS:
-                print(UNFINISHED, file=sys.stderr, flush=True)
+                self.tell(UNFINISHED)
                 if not self.reasons:
                     # explain(instance, placements, unplaced, ...): of none.
                     args = (*args[:2], (), *args[3:])
