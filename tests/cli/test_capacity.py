@@ -21,7 +21,6 @@ RUNS = [
     ("capacity --from a30pairs -r a30pairs", 0),
     ("capacity --from nvswitch -r nvswitch --by-host", 0),
     ("capacity --from a30pairs -r a30pairs --what-if a30pairs", 0),
-    ("capacity --from a30pairs -r a30pairs -o slots.json", 0),
     ("capacity --from a30pairs -r a30pairs --after-loss 1", 4),
     ("capacity --from a30pairs --lose esx02 --lose esx03", 0),
     ("capacity --from a30pairs --what-if a30pairs --after-loss 2", 4),

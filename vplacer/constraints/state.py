@@ -110,6 +110,7 @@ class Problem:
     request: ResolvedRequest
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _facts: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _whole: Problem | None = field(default=None, init=False, repr=False, compare=False)
 
     def derive(self, make: Callable[Concatenate[Problem, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return ``make(self, ...)``, computed once: ``make`` is a pure function, its arguments hashable."""
@@ -120,26 +121,25 @@ class Problem:
 
         ``make`` looks at the inventory and the topologies alone, not at the request.
         """
+        if self._whole is not None and getattr(make, "of_one_host", False):
+            return self._whole.derive_fact(make, *args, **kwargs)
         return _once(self._facts, make, self, *args, **kwargs)
 
     def with_request(self, request: ResolvedRequest) -> Problem:
         """Return the problem of another request on the same inventory; what was derived of that is kept."""
         other = Problem(self.inventory, self.topologies, request)
         object.__setattr__(other, "_facts", self._facts)
+        object.__setattr__(other, "_whole", self._whole)
         return other
 
     def part(self, inventory: Inventory, request: ResolvedRequest) -> Problem:
         """Return the problem of some hosts of the inventory, as they are and with the same VMs.
 
-        Facts of single hosts and VMs are kept.
+        Facts of single hosts and VMs are those of the whole.
         """
         topologies = {h.moid: self.topologies[h.moid] for h in inventory.hosts if h.moid in self.topologies}
         other = Problem(inventory, topologies, request)
-        other._facts.update(
-            (key, fact)
-            for key, fact in self._facts.items()
-            if isinstance(key, tuple) and getattr(key[0], "of_one_host", False)
-        )
+        object.__setattr__(other, "_whole", self)
         return other
 
     @cached_property

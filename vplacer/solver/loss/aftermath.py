@@ -10,6 +10,7 @@ from vplacer.constraints.checks.pool_memory import vm_holds
 from vplacer.constraints.judge import check_change
 from vplacer.constraints.state import Placement, Problem, State, Violation
 from vplacer.inventory.cluster import ResourcePool
+from vplacer.inventory.moids import moid_order
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import Demand
@@ -44,12 +45,13 @@ def aftermath(
         if host.moid not in lost and (clusters is None or host.cluster in clusters)
     )
     kept = {host.moid for host in hosts}
-    gone = [vm for vm in whole.vms if vm.host in lost and vm.moid not in waiting]
+    gone = [vm for host in lost for vm in whole.vms_by_host.get(host, ()) if vm.moid not in waiting]
     dropped = {vm.moid for vm in gone} | set(waiting)
+    here = [vm for host in hosts for vm in whole.vms_by_host.get(host.moid, ()) if vm.moid not in dropped]
     inventory = replace(
         whole,
         hosts=hosts,
-        vms=tuple(vm for vm in whole.vms if vm.moid not in dropped and (vm.host in kept or vm.host is None)),
+        vms=tuple(sorted(here, key=lambda vm: moid_order(vm.moid))),
         pools=_given_back(whole.pools, gone),
     )
     request = replace(problem.request, demands=demands)
