@@ -100,7 +100,7 @@ def with_upkeep(problem: Problem, options: UpkeepOptions, upkeep: Upkeep, partia
         "partial": partial,
     }
     stated["partial"] = partial
-    if partial is None and upkeep.everyone:
+    if partial is None and upkeep.everyone and not upkeep.evacuate:
         stated["partial"] = True  # what cannot be mended stays, and hinders nothing else
     limits = {name: value for name, value in stated.items() if value is not None}
     request = problem.request
