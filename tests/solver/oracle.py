@@ -97,3 +97,23 @@ def _devicechoices(problem: Problem, demand: Demand, host: str) -> list[tuple[De
             assignments.append(DeviceAssignment(kind, index, card.address, bound_by, label))
         found.append(tuple(assignments))
     return found
+
+
+def can_place_all(problem: Problem) -> bool:
+    """Whether some valid answer gives every demand a place."""
+    today = placements_today(problem)
+    every = [
+        [placement for placement in choices(problem, demand, today) if placement is not None]
+        for demand in problem.request.demands
+    ]
+
+    def some(placed: tuple[Placement, ...]) -> bool:
+        faults = {violation.constraint for violation in check(State(problem, placed))}
+        if len(placed) == len(every):
+            return not faults
+        # Where no VM goes away, what is wrong with some is wrong with more.
+        if not problem.demanded_vms and not faults <= _ONLY_WHOLE:
+            return False
+        return any(some((*placed, placement)) for placement in every[len(placed)])
+
+    return some(())

@@ -20,3 +20,5 @@ ELSEWHERE: Final = 70
 """Another cluster or host than asked for."""
 PARTIAL: Final = 90
 """Some VMs are not placed."""
+LEFT_OUT: Final = 100
+"""A VM is not placed: each counts. Dearer than any one thing that it could be asked for without."""

@@ -138,6 +138,7 @@ def _verdict(solution: Solution) -> Verdict:
         solution.levels,
         solution.assumptions,
         solution.reasons,
+        solution.ways_out,
     )
 
 
@@ -314,6 +315,9 @@ def _names(problem: Problem, solution: Solution) -> dict[str, str]:
         names |= {moid: inventory.vm_by_moid[moid].name for moid in objects & inventory.vm_by_moid.keys()}
     evacuate = problem.request.options.evacuate
     names |= {moid: inventory.host_by_moid[moid].name for moid in evacuate}
+    objects = {moid for way in solution.ways_out for change in way.changes for moid in change.objects}
+    names |= {moid: inventory.vm_by_moid[moid].name for moid in objects & inventory.vm_by_moid.keys()}
+    names |= {moid: inventory.host_by_moid[moid].name for moid in objects & inventory.host_by_moid.keys()}
     names |= {cluster.moid: cluster.name for cluster in inventory.clusters}
     networks = {network.moid: network.name for network in inventory.networks}
     for demand in problem.request.demands:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from vplacer.inventory.pci import PciAddress
 from vplacer.plan.changes import Change
 from vplacer.request.demand import AffinityMode, BoundBy, LeftAlone, Policy
+from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, LevelResult, Status, StoppedBy
 from vplacer.topology.levels import NumaRelation
 
@@ -269,6 +270,7 @@ class Verdict:
     levels: tuple[LevelResult, ...]
     assumptions: tuple[str, ...]
     reasons: tuple[DemandReasons, ...]
+    ways_out: tuple[WayOut, ...]
 
 
 @dataclass(frozen=True, slots=True)

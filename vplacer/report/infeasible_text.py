@@ -22,6 +22,8 @@ def infeasible_lines(plan: Plan, style: Style = PLAIN) -> list[str]:
     for alike in _alike(plan.verdict.reasons):
         lines += reasons_lines(plan, alike, style)
         lines.append("")
+    if plan.verdict.ways_out:
+        lines += [*_ways_for_all(plan), ""]
     if plan.verdict.status is Status.INFEASIBLE:
         if plan.vms:
             lines.append(
@@ -58,6 +60,22 @@ def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLA
     ordered = sorted(first.relaxations, key=lambda item: (item.cost, item.text))
     ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
     return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways))]
+
+
+def _ways_for_all(plan: Plan) -> list[str]:
+    """Return the combinations of changes that let all in, or all that is not left out."""
+    rows = []
+    for number, way in enumerate(plan.verdict.ways_out, start=1):
+        texts = []
+        for change in way.changes:
+            names = shorten([plan.name(demand) for demand in change.demands])
+            if change.kind == "leave_out":
+                texts.append(f"leave out {names}")
+            else:
+                texts.append(f"{names}: {change.text}" if change.demands else change.text)
+        proved = " (proved the cheapest)" if way.cheapest else ""
+        rows.append((str(number), f"{'; '.join(texts)}{proved}"))
+    return ["Cheapest changes with which the whole request fits", *(f"  {line}" for line in aligned(rows))]
 
 
 _KINDS = {

@@ -7,32 +7,42 @@ from dataclasses import replace
 from vplacer.constraints.state import Placement
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.conflicts.conflict import Conflict
 from vplacer.solver.conflicts.find import conflicts_of
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.conflicts.oracle import Oracle
 from vplacer.solver.instance import Instance, Rejection
+from vplacer.solver.relaxing.for_all import ways_for_all
+from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, HostReason
 from vplacer.solver.ways_out import ways_out
 
 WORK = 20_000
 """Hosts times kinds of VM that the solver looks at, over all its answers, to find conflicts."""
 
+WORK_FOR_ALL = 8_000
+"""Likewise, to find what lets all in."""
+
 _OTHERS = Rejection("others", "it fits here by itself, and not together with what is planned")
 """Where nothing that is looked at stands in the way: a search that was stopped may have left it out."""
 
 
 def explain(
-    instance: Instance, placements: tuple[Placement, ...], unplaced: tuple[str, ...]
-) -> tuple[DemandReasons, ...]:
-    """Return the reasons of every unplaced demand; demands of one class share the work."""
+    instance: Instance, placements: tuple[Placement, ...], unplaced: tuple[str, ...], seed: int = 1
+) -> tuple[tuple[DemandReasons, ...], tuple[WayOut, ...]]:
+    """Return the reasons of every unplaced demand, and ways out for all of them.
+
+    Demands of one class share the work.
+    """
     beside = Beside(instance, placements)
     missing_of = {
         cls.index: members
         for cls in instance.classes
         if (members := [member for member in cls.members if member in unplaced])
     }
-    oracle = Oracle(instance.problem, Budget(0))
+    oracle = Oracle(instance.problem, Budget(0), seed)
     found: dict[str, DemandReasons] = {}
+    conflicts: dict[int, tuple[Conflict, ...]] = {}
     for index, members in missing_of.items():
         cls = instance.classes[index]
         # One that has no place speaks for the others: rules and limits count those that have one.
@@ -41,12 +51,14 @@ def explain(
         ways = ways_out(beside, missing, members, rejections)
         # What one class leaves of its work, the next ones may use.
         oracle.budget.left += WORK // len(missing_of)
-        conflicts = conflicts_of(oracle, cls, members, placements, instance.classes)
+        conflicts[index] = conflicts_of(oracle, cls, members, placements, instance.classes)
         for member in members:
             found[member] = DemandReasons(
-                member, len(rejections), _by_constraint(rejections), ways, conflicts
+                member, len(rejections), _by_constraint(rejections), ways, conflicts[index]
             )
-    return tuple(found[member] for member in sorted(found))
+    oracle.budget.left += WORK_FOR_ALL
+    for_all = ways_for_all(oracle, instance, unplaced, conflicts) if conflicts else ()
+    return tuple(found[member] for member in sorted(found)), for_all
 
 
 def _rejections(instance: Instance, cls: DemandClass, beside: Beside) -> dict[str, Rejection]:

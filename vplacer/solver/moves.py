@@ -8,6 +8,7 @@ from vplacer.constraints import costs
 from vplacer.constraints.migration import can_move_live
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.registry import Relaxation
+from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import holds_devices
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
@@ -90,7 +91,7 @@ def _candidates(
             (vm, mover)
             for vm in problem.inventory.vms_by_host.get(moid, ())
             if can_move_live(vm, problem.inventory.host_by_moid[moid]) is not powered_off
-            and (mover := _mover(beside, vm, reader)) is not None
+            and (mover := mover_of(problem, vm, reader)) is not None
         ]
         movers.sort(key=lambda item: (len(item[0].devices), item[0].cpus, item[0].memory_mib, item[0].moid))
         state = beside.state(moid, cls.vm.moid if cls.vm is not None else None)
@@ -128,13 +129,12 @@ def _moved(beside: Beside, vm: Vm, mover: Demand, host: Host, hosts: Sequence[st
     return None
 
 
-def _mover(beside: Beside, vm: Vm, reader: DeviceReader) -> Demand | None:
+def mover_of(problem: Problem, vm: Vm, reader: DeviceReader) -> Demand | None:
     """Return a running VM as a demand to be placed anew, None if it is not to be moved.
 
     What the request names, what others own, what is bound by hand (static cards, CPU or node affinity)
     and what holds devices that cannot be asked for stays where it is.
     """
-    problem = beside.problem
     if (
         not vm.is_on
         or vm.template

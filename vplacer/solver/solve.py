@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from vplacer.constraints.state import Placement, Problem, State
@@ -10,7 +11,8 @@ from vplacer.errors import InternalError, Undecided
 from vplacer.solver.decode import decode
 from vplacer.solver.exact import Answer
 from vplacer.solver.instance import Instance, build_instance
-from vplacer.solver.verdict import LevelResult, Solution, SolveOptions, Status, StoppedBy
+from vplacer.solver.relaxing.model import WayOut
+from vplacer.solver.verdict import DemandReasons, LevelResult, Solution, SolveOptions, Status, StoppedBy
 
 EXACT_SIZE = 250
 """Option variables up to which all hosts go into one exact model."""
@@ -43,25 +45,71 @@ def solve(
         InternalError: the placement found breaks a constraint: a defect, never shown as a plan.
         Undecided: a limit was reached before any placement was found.
     """
-    from vplacer.constraints.judge import check, placements_today
     from vplacer.solver.explain import explain
     from vplacer.solver.score import measure
 
-    today = placements_today(problem)
-    instance = build_instance(problem, today, options.levels)
-    work = options.work if options.work is not None else default_work(instance)
-    answer = _search(instance, options.seed, work, lambda: stop() is not None)
+    found = searched(problem, options, stop)
     why = stop() or StoppedBy.WORK
-    if answer is None:
+    if found is None:
         raise Undecided(
             "no placement was found within the limit",
             why=f"stopped by {why.value}",
             hint="raise --work or --time-limit; nothing says that it cannot be done",
         )
-    placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
+    instance, answer, placements = found.instance, found.answer, found.placements
     state = State(problem, placements)
     placed = {placement.demand for placement in placements}
     unplaced = tuple(sorted(d.id for d in problem.request.demands if d.id not in placed))
+    values = measure(state, instance.levels)
+    levels = _level_results(instance, values, answer)
+    status = _status(problem, levels, unplaced)
+    reasons: tuple[DemandReasons, ...] = ()
+    ways_out: tuple[WayOut, ...] = ()
+    if options.explained:
+        reasons, ways_out = explain(instance, placements, unplaced, options.seed)
+    return Solution(
+        status=status,
+        placements=placements,
+        unplaced=unplaced,
+        levels=levels,
+        reasons=reasons,
+        stopped_by=why if answer.stopped and not all(level.proved for level in levels) else None,
+        seed=options.seed,
+        solver_version=f"ortools {version('ortools')}",
+        assumptions=_assumptions(instance),
+        ways_out=ways_out,
+    )
+
+
+@dataclass(frozen=True)
+class Searched:
+    """An answer of the search that the judge accepts."""
+
+    instance: Instance
+    answer: Answer
+    placements: tuple[Placement, ...]
+
+
+def searched(
+    problem: Problem, options: SolveOptions, stop: Callable[[], StoppedBy | None] = lambda: None
+) -> Searched | None:
+    """Search, and judge what was found; reasons for what has no place are not looked for. None = nothing.
+
+    Raises:
+        InternalError: as `solve`.
+    """
+    from vplacer.constraints.judge import check, placements_today
+
+    today = placements_today(problem)
+    instance = build_instance(problem, today, options.levels)
+    work = options.work if options.work is not None else default_work(instance)
+    answer = _search(instance, options.seed, work, lambda: stop() is not None)
+    if answer is None:
+        return None
+    placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
+    placed = {placement.demand for placement in placements}
+    unplaced = {demand.id for demand in problem.request.demands} - placed
+    state = State(problem, placements)
     faults = [v for v in check(state) if not (v.constraint == "placed" and v.object in unplaced)]
     if faults:
         raise InternalError(
@@ -69,20 +117,7 @@ def solve(
             obj=faults[0].object,
             why=f"{faults[0].constraint}: {faults[0].evidence}",
         )
-    values = measure(state, instance.levels)
-    levels = _level_results(instance, values, answer)
-    status = _status(problem, levels, unplaced)
-    return Solution(
-        status=status,
-        placements=placements,
-        unplaced=unplaced,
-        levels=levels,
-        reasons=explain(instance, placements, unplaced) if options.explained else (),
-        stopped_by=why if answer.stopped and not all(level.proved for level in levels) else None,
-        seed=options.seed,
-        solver_version=f"ortools {version('ortools')}",
-        assumptions=_assumptions(instance),
-    )
+    return Searched(instance, answer, placements)
 
 
 def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer | None:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import Placement
 from vplacer.solver.conflicts.conflict import Conflict
+from vplacer.solver.relaxing.model import WayOut
 
 
 class Status(StrEnum):
@@ -84,7 +85,8 @@ class Solution:
     """The answer.
 
     ``placements``: one per demand placed, sorted by demand id; with status INFEASIBLE the best
-    partial placement. ``unplaced``: demand ids without a place. ``reasons`` for each of them.
+    partial placement. ``unplaced``: demand ids without a place. ``reasons`` for each of them; ``ways_out``:
+    what to change so that all find a place, the cheapest first.
     """
 
     status: Status
@@ -96,6 +98,7 @@ class Solution:
     seed: int
     solver_version: str
     assumptions: tuple[str, ...] = ()
+    ways_out: tuple[WayOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

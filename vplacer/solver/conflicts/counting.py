@@ -6,8 +6,8 @@ columns. A bound below what is asked for ends the search: how much would fit is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from vplacer.solver.column import column_of
 from vplacer.solver.columns import droppable, solve_columns
@@ -28,14 +28,28 @@ MAX_WORK = 0.6
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Classes of which at most so many count together."""
+
+    classes: tuple[int, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
-    """Weight of the VMs placed, and the most that any answer has; ``bound`` None = not proved."""
+    """Weight of the VMs placed, and the most that any answer has; ``bound`` None = not proved.
+
+    ``seats``: how many of each class, those beyond what is asked for not counted; None = not told.
+    """
 
     reached: int
     bound: int | None
+    seats: Mapping[int, int] | None = None
 
 
-def count_placed(instance: Instance, level: str, wanted: int, seed: int) -> Count:
+def count_placed(
+    instance: Instance, level: str, wanted: int, seed: int, groups: Sequence[Group] = (), early: bool = True
+) -> Count:
     """Count what can be placed.
 
     Args:
@@ -43,6 +57,8 @@ def count_placed(instance: Instance, level: str, wanted: int, seed: int) -> Coun
         level: the level "placed" of the one priority.
         wanted: the weight asked for: a bound below it, or as much reached, ends the search.
         seed: random seed.
+        groups: classes of which only so many count together, which the instance's rows say as well.
+        early: whether a bound below what is asked for is all that is wanted; else the best is looked for.
     """
     kinds = build_kinds(instance)
     keys = {key for row in instance.rows.rows for key in row.quantities}
@@ -77,20 +93,21 @@ def count_placed(instance: Instance, level: str, wanted: int, seed: int) -> Coun
                 added = True
         if value is not None:
             bound = value // SCALE if bound is None else min(bound, value // SCALE)
-        if not added or work > MAX_WORK or (bound is not None and bound < wanted):
+        if not added or work > MAX_WORK or (early and bound is not None and bound < wanted):
             break
-    if bound is not None and bound < wanted:
+    if early and bound is not None and bound < wanted:
         return Count(0, bound)
-    reached = _chosen(instance, kinds, columns, level, seed)
-    if reached < wanted:
+    best = _chosen(instance, kinds, columns, level, seed, groups)
+    if best.reached < (wanted if bound is None else min(wanted, bound)):
         more = [
             item
             for item in _filling(instance, kinds, pricers, columns, level, seed)
             if item.identity not in known
         ]
         if more:
-            reached = max(reached, _chosen(instance, kinds, [*columns, *more], level, seed))
-    return Count(reached, bound)
+            again = _chosen(instance, kinds, [*columns, *more], level, seed, groups)
+            best = max(best, again, key=lambda count: count.reached)
+    return replace(best, bound=bound)
 
 
 def _filling(
@@ -128,28 +145,53 @@ def _filling(
     return found
 
 
-def search_more(instance: Instance, level: str, seed: int, before: Count) -> Count:
-    """Look for what columns do not show: a better answer than they have, or a proof that there is none."""
-    search = solve_exact if size_of(instance) <= EXACT_SIZE else solve_columns
+def search_more(instance: Instance, level: str, seed: int, before: Count, *, exact: bool = False) -> Count:
+    """Look for what columns do not show: a better answer than they have, or a proof that there is none.
+
+    ``exact``: only where one model of all hosts is small enough.
+    """
+    small = size_of(instance) <= EXACT_SIZE
+    if exact and not small:
+        return before
+    search = solve_exact if small else solve_columns
     answer = search(instance, seed=seed, work=MAX_WORK / 2, should_stop=lambda: False)
     if answer is None:
         return before
     bounds = [found for found in (before.bound, answer.bounds.get(level, 0)) if found is not None]
-    return Count(max(before.reached, answer.values.get(level, 0)), min(bounds, default=None))
+    bound, reached = min(bounds, default=None), answer.values.get(level, 0)
+    if reached <= before.reached:
+        return replace(before, bound=bound)
+    seats: dict[int, int] = {}
+    for plan in answer.plans:
+        for index, here in plan.seats().items():
+            seats[index] = seats.get(index, 0) + here
+    return Count(reached, bound, seats)
 
 
 def _chosen(
-    instance: Instance, kinds: tuple[HostKind, ...], columns: list[KindColumn], level: str, seed: int
-) -> int:
-    """Weight of the best choice of whole columns; VMs beyond those asked for are dropped."""
+    instance: Instance,
+    kinds: tuple[HostKind, ...],
+    columns: list[KindColumn],
+    level: str,
+    seed: int,
+    groups: Sequence[Group],
+) -> Count:
+    """Return the best choice of whole columns; VMs beyond those asked for are dropped, the lightest first."""
     counts = solve_integral(kinds, instance.rows, columns, level, {}, droppable(instance), seed)
     if counts is None:
-        return 0
-    seats: dict[int, int] = {}
+        return Count(0, None)
+    seats = {cls.index: 0 for cls in instance.classes}
     for count, item in zip(counts, columns, strict=True):
         for index, here in item.column.plan.seats().items():
-            seats[index] = seats.get(index, 0) + count * here
-    return sum(min(cls.count, seats.get(cls.index, 0)) * cls.demand.weight_milli for cls in instance.classes)
+            seats[index] += count * here
+    seats = {cls.index: min(cls.count, seats[cls.index]) for cls in instance.classes}
+    weight = {cls.index: cls.demand.weight_milli for cls in instance.classes}
+    for group in groups:
+        left = group.most
+        for index in sorted(group.classes, key=lambda index: (-weight[index], index)):
+            seats[index] = min(left, seats[index])
+            left -= seats[index]
+    return Count(sum(weight[index] * count for index, count in seats.items()), None, seats)
 
 
 def _weights(rows: tuple[Row, ...], kind: HostKind, duals: Mapping[str, int]) -> dict[Key, int]:

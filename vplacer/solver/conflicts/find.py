@@ -6,12 +6,14 @@ the other VMs of the request that were placed: then the smallest numbers of them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
 from vplacer.constraints.state import Placement, Problem
 from vplacer.constraints.supply import holds_devices
 from vplacer.inventory.vm import Vm
+from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.conflicts.conflict import Conflict, ConflictPart
 from vplacer.solver.conflicts.crowd import Crowd, conflicts, crowd_of, one_less, plainly
@@ -130,9 +132,7 @@ class ConflictFinder:
             on_hosts=tuple(rule for rule in request.rules.on_hosts if rule.name not in gone_rules),
             gangs=tuple(rule for rule in request.rules.gangs if rule.name not in gone_rules),
         )
-        options = request.options
-        if "headroom.hosts" not in kept_fields:
-            options = replace(options, headroom_hosts=0)
+        options = _options_kept(request.options, kept_fields)
         site = self._site(kept)
         for changed in without(mine[0], (field for field in wishes if field not in kept_fields)):
             counted = demands_like(changed, mine)
@@ -151,6 +151,17 @@ class ConflictFinder:
         return SiteChange(
             gone, frozenset(opened - of_kind["host"]), frozenset(without_control - of_kind["admission"])
         )
+
+
+def _options_kept(options: RequestOptions, fields: Collection[str | None]) -> RequestOptions:
+    """Return the options of a request without what is given up."""
+    return replace(
+        options,
+        headroom_hosts=options.headroom_hosts if "headroom.hosts" in fields else 0,
+        max_power_cycles=options.max_power_cycles if f"limits.{POWER_CYCLES}" in fields else None,
+        max_moves=options.max_moves if f"limits.{MOVES}" in fields else None,
+        evacuate=options.evacuate if "evacuate" in fields else (),
+    )
 
 
 def conflicts_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vplacer.constraints.checks.change_limits import limits_of
 from vplacer.constraints.state import Problem
 from vplacer.inventory.vm import Vm
 from vplacer.request.demand import Demand
@@ -55,6 +56,19 @@ def _said(demand: Demand, wish: Wish) -> str:
         if wish.field == f"gpus[{index}].count" and which is not None:
             return f"{wish.field} {wish.value} ({which})"
     return f"{wish.field} {wish.value}"
+
+
+def _limit_parts(problem: Problem) -> list[ConflictPart]:
+    """Limits of the whole plan, and hosts to be emptied."""
+    options = problem.request.options
+    parts = [
+        ConflictPart("rule", f"limits.{name} {most}", f"limits.{name}", str(most))
+        for name, most in limits_of(options).items()
+    ]
+    if options.evacuate:
+        names = ", ".join(problem.inventory.host_by_moid[moid].name for moid in options.evacuate)
+        parts.append(ConflictPart("rule", f"{names} to be emptied", "evacuate", names))
+    return parts
 
 
 def _rule_parts(problem: Problem, ids: frozenset[str]) -> list[ConflictPart]:

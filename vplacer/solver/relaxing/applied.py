@@ -1,0 +1,48 @@
+"""A way out applied: the problem with its changes made, and whether that is solved and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vplacer.constraints.state import Problem
+from vplacer.request.demand import Demand
+from vplacer.solver.relax import with_field
+from vplacer.solver.relaxing.model import GivenUp, WayOut
+from vplacer.solver.relaxing.toggles import Toggle, with_toggles
+from vplacer.solver.verdict import SolveOptions
+
+
+def applied(problem: Problem, way: WayOut, movers: Sequence[Demand | None] = ()) -> Problem:
+    """Return the problem with the changes of a way out made.
+
+    Args:
+        problem: the problem.
+        way: the way out.
+        movers: VMs to be moved, as demands.
+    """
+    toggles = [Toggle((change,)) for change in way.changes if change.kind in ("rule", "host")]
+    moved = tuple(mover for mover in movers if mover is not None)
+    changed = with_toggles(problem, toggles)
+    gone = {demand for change in way.changes if change.kind == "leave_out" for demand in change.demands}
+    demands = {demand.id: demand for demand in changed.request.demands if demand.id not in gone}
+    for change in way.changes:
+        if change.kind == "wish":
+            for demand in change.demands:
+                demands[demand] = _changed(problem, demands[demand], change)
+    return changed.with_request(replace(changed.request, demands=(*demands.values(), *moved)))
+
+
+def _changed(problem: Problem, demand: Demand, change: GivenUp) -> Demand:
+    changed = with_field(problem, demand, change.field or "", change.value or "")
+    return changed if changed is not None else demand
+
+
+def is_solved(problem: Problem, way: WayOut, movers: Sequence[Demand | None], seed: int) -> bool:
+    """Whether all finds a place, and the judge accepts it, with a way out applied."""
+    from vplacer.solver.solve import searched
+
+    changed = applied(problem, way, movers)
+    options = SolveOptions(seed=seed, levels=("placed",))
+    found = searched(changed, options)
+    return found is not None and len(found.placements) == len(changed.request.demands)
