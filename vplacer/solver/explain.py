@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import Placement
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
@@ -43,12 +44,13 @@ def explain(
     oracle = Oracle(instance.problem, Budget(0), seed)
     found: dict[str, DemandReasons] = {}
     conflicts: dict[int, tuple[Conflict, ...]] = {}
+    ways_of: dict[int, tuple[Relaxation, ...]] = {}
     for index, members in missing_of.items():
         cls = instance.classes[index]
         # One that has no place speaks for the others: rules and limits count those that have one.
         missing = replace(cls, demand=instance.problem.demand_by_id[members[0]])
         rejections = _rejections(instance, missing, beside)
-        ways = ways_out(beside, missing, members, rejections)
+        ways = ways_of[index] = ways_out(beside, missing, members, rejections)
         # What one class leaves of its work, the next ones may use.
         oracle.budget.left += WORK // len(missing_of)
         conflicts[index] = conflicts_of(oracle, cls, members, placements, instance.classes)
@@ -57,7 +59,7 @@ def explain(
                 member, len(rejections), _by_constraint(rejections), ways, conflicts[index]
             )
     oracle.budget.left += WORK_FOR_ALL
-    for_all = ways_for_all(oracle, instance, unplaced, conflicts) if conflicts else ()
+    for_all = ways_for_all(oracle, instance, unplaced, conflicts, ways_of) if conflicts else ()
     return tuple(found[member] for member in sorted(found)), for_all
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vplacer.constraints.state import Problem
-from vplacer.inventory.limits_table import FIRST_RELEASE
+from vplacer.inventory.limits_table import FIRST_RELEASE, FIRST_WITH_VNUMA
 from vplacer.request.demand import AffinityMode, Demand, GpuAsk, NicAsk, Policy
 from vplacer.request.sizing import needed_hardware_version
 from vplacer.topology.levels import Level
@@ -150,9 +150,8 @@ def _nic_without(ask: NicAsk, name: str, gone: frozenset[str]) -> NicAsk:
 
 
 def _least_version(demand: Demand) -> int:
-    least = int(demand.vnuma_nodes is not None)
-    needed = needed_hardware_version(demand.gpus, demand.nics, least, demand.cpus, demand.memory_mib)
-    return max(needed, min(FIRST_RELEASE))
+    least = FIRST_WITH_VNUMA if demand.has_devices or demand.vnuma_nodes is not None else min(FIRST_RELEASE)
+    return needed_hardware_version(demand.gpus, demand.nics, least, demand.cpus, demand.memory_mib)
 
 
 def _amount(mib: int) -> str:

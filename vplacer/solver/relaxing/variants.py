@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vplacer.constraints import costs
+from vplacer.constraints.registry import Relaxation
+from vplacer.constraints.state import Problem
 from vplacer.request.demand import Demand
 from vplacer.solver.conflicts.conflict import Conflict
 from vplacer.solver.conflicts.oracle import Asked, Oracle
+from vplacer.solver.relax import with_field
 from vplacer.solver.relaxing.catalogue import demand_at, demands_below, ladders_of
 from vplacer.solver.relaxing.lattice import Point, Step, cheapest_points
 
@@ -40,13 +43,29 @@ class Variants:
     complete: bool
 
 
-def variants_of(alone: Oracle, demand: Demand, conflicts: Sequence[Conflict]) -> Variants:
+def as_variant(problem: Problem, demand: Demand, way: Relaxation) -> Variant | None:
+    """Return a way out that changes one wish as a variant, None for another."""
+    if way.field is None or way.value is None:
+        return None
+    changed = with_field(problem, demand, way.field, way.value)
+    if changed is None:
+        return None
+    # What a way out says of the number of VMs that it helps is no part of the change.
+    text = way.text.partition(": makes room for ")[0]
+    cost = way.cost - costs.PARTIAL if text != way.text else way.cost
+    return Variant(changed, ((way.field, Step(way.value, cost, text)),))
+
+
+def variants_of(
+    alone: Oracle, demand: Demand, conflicts: Sequence[Conflict], tried: Sequence[Variant] = ()
+) -> Variants:
     """Return the cheapest ways to ask for less that hit the conflicts of a demand.
 
     Args:
         alone: answers for one VM by itself.
         demand: the demand.
         conflicts: what keeps it without a place.
+        tried: variants known to help beside the other VMs.
     """
     problem = alone.problem
     ladders = ladders_of(problem, demand)
@@ -77,7 +96,9 @@ def variants_of(alone: Oracle, demand: Demand, conflicts: Sequence[Conflict]) ->
             if height
         )
         found.append(Variant(demand_at(problem, demand, ladders, point), steps))
-    ranked = sorted(found, key=lambda item: (item.cost, [step.text for _, step in item.steps]))
+    known = {variant.demand for variant in tried}
+    found = [*tried, *(item for item in found if item.demand not in known and fits(item.demand))]
     # What costs no less than to leave the VM out is nothing to ask for.
-    fitting = [item for item in ranked if item.cost < costs.LEFT_OUT and fits(item.demand)]
-    return Variants(tuple(fitting[:MOST_VARIANTS]), complete and len(fitting) <= MOST_VARIANTS)
+    cheap = [item for item in found if item.cost < costs.LEFT_OUT]
+    ranked = sorted(cheap, key=lambda item: (item.cost, [step.text for _, step in item.steps]))
+    return Variants(tuple(ranked[:MOST_VARIANTS]), complete and len(ranked) <= MOST_VARIANTS)
