@@ -17,15 +17,13 @@ class Crowd:
     """The demands that are asked for together.
 
     ``mine``: of the class without a place, and with it the rest of its gang in ``beside``. ``others``: of
-    each other class, those that take part. ``fewest``: with one VM less of any class a place was found
-    for all.
+    each other class, those that take part.
     """
 
     cls: DemandClass
     mine: tuple[Demand, ...]
     beside: tuple[Demand, ...] = ()
     others: tuple[tuple[DemandClass, tuple[Demand, ...]], ...] = ()
-    fewest: bool = True
 
     @property
     def held(self) -> tuple[Demand, ...]:

@@ -6,7 +6,7 @@ the other VMs of the request that were placed: then the smallest numbers of them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
@@ -16,7 +16,7 @@ from vplacer.inventory.vm import Vm
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.conflicts.conflict import Conflict, ConflictPart
-from vplacer.solver.conflicts.crowd import Crowd, conflicts, crowd_of, one_less, plainly
+from vplacer.solver.conflicts.crowd import Crowd, conflicts, crowd_of, one_less
 from vplacer.solver.conflicts.hosts import one_of_each_kind
 from vplacer.solver.conflicts.minimal import minimal_conflict
 from vplacer.solver.conflicts.oracle import Asked, Oracle, demands_like
@@ -54,7 +54,7 @@ class ConflictFinder:
         while len(found) < MAX_CONFLICTS and rest and self.conflicting(rest):
             core = minimal_conflict(rest, self.conflicting)
             told = self._told_apart(core)
-            minimal = bool(core) and self.crowd.fewest and all(map(self._is_needed(told), told))
+            minimal = bool(core) and self._is_minimal(told)
             parts = tuple(replace(part, suffices=self.helps(part)) for part in told)
             found.append(Conflict(len(self.crowd.mine), (*parts, *self._crowd()), minimal, left_out))
             rest = [part for part in rest if part not in core]
@@ -76,14 +76,14 @@ class ConflictFinder:
             return True
         return False if all(self.oracle.conflict(asked) for asked in tried) else None
 
-    def _is_needed(self, core: Sequence[ConflictPart]) -> Callable[[ConflictPart], bool]:
-        """Return whether a part of a set is shown to be needed: without it a place is found."""
-
-        def needed(part: ConflictPart) -> bool:
-            kept = [other for other in core if other != part]
-            return any(self.oracle.fits(asked) for asked in self._asked(kept))
-
-        return needed
+    def _is_minimal(self, core: Sequence[ConflictPart]) -> bool:
+        """Whether a place was found for all without any one part, and without any one VM."""
+        lesser = [(self.crowd, [other for other in core if other != part]) for part in core]
+        lesser += [(crowd, list(core)) for crowd in one_less(self.crowd)]
+        return all(
+            any(self.oracle.fits(asked) for asked in replace(self, crowd=crowd)._asked(kept))
+            for crowd, kept in lesser
+        )
 
     def _crowd(self) -> tuple[ConflictPart, ...]:
         return tuple(demands_part(cls, len(demands)) for cls, demands in self.crowd.others)
@@ -202,5 +202,4 @@ def conflicts_of(
     crowd = crowd_of(oracle, cls, placements, classes)
     if crowd is None:
         return ()
-    crowd = replace(crowd, fewest=all(oracle.fits(plainly(problem, less)) for less in one_less(crowd)))
     return ConflictFinder(oracle, crowd, parts_of(problem, cls, members, problem.topologies)).find(0)
