@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vplacer.constraints import costs
+from vplacer.constraints.migration import can_move_live
 from vplacer.constraints.state import Problem
-from vplacer.constraints.supply import holds_devices
 from vplacer.inventory.host import ConnectionState, Host, HostPower
 from vplacer.request.demand import Demand, Policy
 from vplacer.request.today import DeviceReader
@@ -87,7 +87,7 @@ def _toggle(problem: Problem, part: ConflictPart, reader: DeviceReader) -> Toggl
         if mover is None:
             return None
         home = problem.inventory.host_by_moid.get(vm.host or "")
-        stops = holds_devices(vm)
+        stops = home is None or not can_move_live(vm, home)
         text = f"move {vm.name} off {home.name if home is not None else 'its host'}"
         text += " (stop it, move it, start it)" if stops else " while it runs"
         cost = costs.HOST_CHANGE + (5 if stops else 1)
