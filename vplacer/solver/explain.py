@@ -21,6 +21,9 @@ from vplacer.solver.ways_out import ways_out
 WORK = 20_000
 """Hosts times kinds of VM that the solver looks at, over all its answers, to find conflicts."""
 
+LEAST_WORK = 1_000
+"""Of that, for one kind of VM."""
+
 WORK_FOR_ALL = 8_000
 """Likewise, to find what lets all in."""
 
@@ -42,6 +45,7 @@ def explain(
         if (members := [member for member in cls.members if member in unplaced])
     }
     oracle = Oracle(instance.problem, Budget(0), seed)
+    left = WORK
     found: dict[str, DemandReasons] = {}
     conflicts: dict[int, tuple[Conflict, ...]] = {}
     ways_of: dict[int, tuple[Relaxation, ...]] = {}
@@ -51,9 +55,13 @@ def explain(
         missing = replace(cls, demand=instance.problem.demand_by_id[members[0]])
         rejections = _rejections(instance, missing, beside)
         ways = ways_of[index] = ways_out(beside, missing, members, rejections)
-        # What one class leaves of its work, the next ones may use.
-        oracle.budget.left += WORK // len(missing_of)
-        conflicts[index] = conflicts_of(oracle, cls, members, placements, instance.classes)
+        # What one class leaves of its work, the next ones may use; of too many the first have enough.
+        share = min(left, max(WORK // len(missing_of), LEAST_WORK))
+        left -= share
+        oracle.budget.left += share
+        conflicts[index] = (
+            conflicts_of(oracle, cls, members, placements, instance.classes) if oracle.budget.left else ()
+        )
         for member in members:
             found[member] = DemandReasons(
                 member, len(rejections), _by_constraint(rejections), ways, conflicts[index]

@@ -177,7 +177,8 @@ def _chosen(
     groups: Sequence[Group],
 ) -> Count:
     """Return the best choice of whole columns; VMs beyond those asked for are dropped, the lightest first."""
-    counts = solve_integral(kinds, instance.rows, columns, level, {}, droppable(instance), seed)
+    surplus = {} if _steered(instance) else droppable(instance)
+    counts = solve_integral(kinds, instance.rows, columns, level, {}, surplus, seed)
     if counts is None:
         return Count(0, None)
     seats = {cls.index: 0 for cls in instance.classes}
@@ -192,6 +193,16 @@ def _chosen(
             seats[index] = min(left, seats[index])
             left -= seats[index]
     return Count(sum(weight[index] * count for index, count in seats.items()), None, seats)
+
+
+def _steered(instance: Instance) -> bool:
+    """Whether some VM may count on what others take: then none of those can be dropped from a column."""
+    return any(
+        option.settles or option.alone
+        for task in instance.tasks
+        for options in task.options.values()
+        for option in options
+    )
 
 
 def _weights(rows: tuple[Row, ...], kind: HostKind, duals: Mapping[str, int]) -> dict[Key, int]:

@@ -8,11 +8,16 @@ from dataclasses import replace
 from vplacer.constraints.holdings import Claim, vm_holdings
 from vplacer.constraints.loads import vm_consumer
 from vplacer.constraints.state import Problem
-from vplacer.request.demand import Demand
+from vplacer.request.demand import Demand, RequestOptions
 from vplacer.solver.eligible import eligibility_of
+from vplacer.solver.numbers import Numbers
 
 MOST_KINDS = 48
 """So many kinds of host are looked at for a VM by itself."""
+
+
+HOSTS_FILTERED = 20
+"""So many questions whether a host is open to a demand count as one host looked at."""
 
 
 def open_hosts(problem: Problem, demands: Iterable[Demand]) -> frozenset[str]:
@@ -41,13 +46,13 @@ def one_of_each_kind(problem: Problem, demand: Demand) -> tuple[frozenset[str], 
     eligibility = eligibility_of(problem)
     ruled = {vm for rule in problem.request.rules.apart for vm in rule.vms}
     ruled |= {vm for rule in problem.request.rules.together for vm in rule.vms}
+    used = problem.derive_fact(_used, problem.request.options)
     firsts: dict[Hashable, tuple[int, str]] = {}
     hardware: dict[int, list[tuple[int, int, str]]] = {}
     for number, moid in enumerate(problem.topologies):
-        kind = eligibility.place(problem, demand, moid)
-        vms = [vm for vm in problem.inventory.vms_by_host.get(moid, ()) if not vm.template]
-        used = sorted((_use(problem, vm.moid, vm.moid in ruled) for vm in vms), key=repr)
-        key = (kind, tuple(used))
+        vms = problem.inventory.vms_by_host.get(moid, ())
+        named = tuple(vm.moid for vm in vms if vm.moid in ruled)
+        key = (eligibility.place(problem, demand, moid), used[moid], named)
         if key not in firsts:
             firsts[key] = (number, moid)
             same = id(problem.topologies[moid])
@@ -61,10 +66,21 @@ def one_of_each_kind(problem: Problem, demand: Demand) -> tuple[frozenset[str], 
     return frozenset(chosen), len(ranked) - len(chosen)
 
 
-def _use(problem: Problem, vm: str, named: bool) -> Hashable:
+def _used(problem: Problem, _options: RequestOptions) -> dict[str, Hashable]:
+    """Return what the VMs of each host take and hold, whichever VMs they are."""
+    numbers = Numbers()
+    found: dict[str, Hashable] = {}
+    for moid in problem.topologies:
+        vms = [vm for vm in problem.inventory.vms_by_host.get(moid, ()) if not vm.template]
+        uses = sorted(numbers.of_key(_use(problem, vm.moid)) for vm in vms)
+        found[moid] = tuple(uses)
+    return found
+
+
+def _use(problem: Problem, vm: str) -> Hashable:
     consumer = vm_consumer(problem, vm)
     held = tuple(_plain(claim) for claim in vm_holdings(problem, vm))
-    return (replace(consumer, vm="") if consumer is not None else None, held, vm if named else "")
+    return (replace(consumer, vm="") if consumer is not None else None, held)
 
 
 def _plain(claim: Claim) -> Hashable:

@@ -9,7 +9,7 @@ from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Problem
 from vplacer.request.demand import Demand, RequestOptions, Rules
 from vplacer.solver.conflicts.counting import Count, count_placed, search_more
-from vplacer.solver.conflicts.hosts import open_hosts
+from vplacer.solver.conflicts.hosts import HOSTS_FILTERED, open_hosts
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.conflicts.site import AS_IT_IS, SiteChange, altered
 from vplacer.solver.instance import build_instance
@@ -89,6 +89,8 @@ class Oracle:
         request = replace(problem.request, demands=demands, rules=asked.rules, options=asked.options)
         changed = problem.with_request(request)
         kinds = {replace(demand, id="", name="", source=None): demand for demand in demands}
+        if not self.budget.spend(len(problem.topologies) * len(kinds) // HOSTS_FILTERED):
+            return before
         hosts = open_hosts(changed, kinds.values())
         if self.hosts is not None:
             hosts &= self.hosts

@@ -30,6 +30,7 @@ def parts_of(
     if problem.request.options.headroom_hosts:
         number = str(problem.request.options.headroom_hosts)
         parts.append(ConflictPart("rule", f"headroom of {number} hosts", "headroom.hosts", number))
+    parts += _limit_parts(problem)
     inventory = problem.inventory
     parts += [
         ConflictPart("admission", f"HA admission control of cluster {cluster.name}", objects=(cluster.moid,))

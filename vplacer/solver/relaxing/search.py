@@ -11,7 +11,7 @@ from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Problem
 from vplacer.request.demand import Demand, Rules
 from vplacer.solver.conflicts.counting import Count, Group, count_placed, search_more
-from vplacer.solver.conflicts.hosts import open_hosts
+from vplacer.solver.conflicts.hosts import HOSTS_FILTERED, open_hosts
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.instance import Instance, build_instance
 from vplacer.solver.relaxing.applied import is_solved
@@ -134,6 +134,8 @@ class RelaxationSearch:
         rules = _with_copies(changed.request.rules, offers)
         counted = changed.with_request(replace(changed.request, demands=tuple(demands), rules=rules))
         kinds = {replace(demand, id="", name="", source=None): demand for demand in demands}
+        if not self.budget.spend(len(self.problem.topologies) * len(kinds) // HOSTS_FILTERED):
+            return None
         hosts = open_hosts(counted, kinds.values())
         if not self.budget.spend(1 + len(hosts) * len(kinds)):
             return None
