@@ -28,8 +28,10 @@ def applied(problem: Problem, way: WayOut, movers: Sequence[Demand | None] = ())
     demands = {demand.id: demand for demand in changed.request.demands if demand.id not in gone}
     for change in way.changes:
         if change.kind == "wish":
+            # Of VMs that are changed together some may be left out.
             for demand in change.demands:
-                demands[demand] = _changed(problem, demands[demand], change)
+                if demand in demands:
+                    demands[demand] = _changed(problem, demands[demand], change)
     return changed.with_request(replace(changed.request, demands=(*demands.values(), *moved)))
 
 
