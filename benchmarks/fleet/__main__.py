@@ -44,11 +44,10 @@ def main() -> int:
             work=options.work,
             time_limit_s=options.time_limit,
             levels=tuple(options.levels.split(",")),
+            explained=not options.no_reasons,
         )
         stop = _stop(options.time_limit)
-        phases = Phases(
-            reasons=not options.no_reasons, tell=lambda text: print(text, file=sys.stderr, flush=True)
-        )
+        phases = Phases(lambda text: print(text, file=sys.stderr, flush=True))
         with phases.watched():
             answer, cost = timed(lambda: solve(made.problem, limits, stop))
         reasons = phases.own_s(REASONS)

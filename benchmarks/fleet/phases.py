@@ -26,11 +26,10 @@ UNFINISHED: Final = "the search was done, the reasons were not"
 class Phases:
     """Times the steps of solve(); one within another counts as the outer one.
 
-    ``reasons`` False: nobody asks why VMs have no place. ``tell`` hears when the search is done.
+    ``tell`` hears when the search is done and the reasons are sought.
     """
 
-    def __init__(self, *, reasons: bool = True, tell: Callable[[str], None] = lambda _: None) -> None:
-        self.reasons = reasons
+    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
         self.tell = tell
         self.costs: dict[str, Cost] = {}
         self._inside = False
@@ -52,9 +51,6 @@ class Phases:
                 return work(*args, **kwargs)
             if step == REASONS:
                 self.tell(UNFINISHED)
-                if not self.reasons:
-                    # explain(instance, placements, unplaced, ...): of none.
-                    args = (*args[:2], (), *args[3:])
             self._inside = True
             try:
                 found, cost = timed(lambda: work(*args, **kwargs))
