@@ -66,6 +66,7 @@ class _Arriving:
         (self.demand,) = problem.request.demands
         self.slots, self.mix = tuple(slots), tuple(mix)
         self.shapes = {shape.name: shape.demand for shape in mix}
+        self.alone = problem
         self.problem = with_slots(problem, (self.demand,), self.slots, self.mix)
         instance = build_instance(problem, {}, ("placed",))
         (self.cls,) = instance.classes
@@ -155,10 +156,13 @@ class _Arriving:
         return Beside(self.instance, tuple(slot.placement for slot in kept), memo=self.free.memo)
 
     def _judged(self, placement: Placement, kept: Sequence[KeptSlot]) -> bool:
-        """Whether the judge accepts the VM beside slots; of them only those of its host matter, and sums."""
-        placements = (placement, *(slot.placement for slot in kept))
-        state = State(self._asking(kept), placements)
-        return not check_change(state, {placement.host})
+        """Whether the judge accepts the VM, alone and beside slots.
+
+        Alone as well: slots are no VMs, and leave vSphere's choice of cards as open as it is.
+        """
+        alone = State(self.alone, (placement,))
+        beside = State(self._asking(kept), (placement, *(slot.placement for slot in kept)))
+        return not any(check_change(state, {placement.host}) for state in (alone, beside))
 
     def _asking(self, kept: Sequence[KeptSlot]) -> Problem:
         return with_slots(self.problem, (self.demand,), kept, self.mix)
