@@ -72,6 +72,13 @@ def test_an_empty_inventory_has_no_answer(vplacer: Runner) -> None:
         assert "has no host, so nothing can be said of room" in outcome.err
 
 
+def test_a_site_without_any_host_left_has_no_answer(vplacer: Runner) -> None:
+    Path("none.yaml").write_text("version: 1\nwhat_if: {remove: {hosts: ['*']}}\n")
+    outcome = vplacer("capacity --from a30pairs -r a30pairs --what-if none.yaml")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "no host would be left" in outcome.err
+
+
 def test_vms_that_are_left_alone_cannot_be_counted(vplacer: Runner) -> None:
     Path("request.yaml").write_text("version: 1\nvms: [{select: {name: 'vCLS-*'}}]\n")
     outcome = vplacer("capacity --from a30pairs -r request.yaml")

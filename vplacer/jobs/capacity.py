@@ -16,7 +16,7 @@ from vplacer.jobs.plan import PlanOptions, make_problem, overlay_refs, stopper
 from vplacer.jobs.slots import make_slots, slot_set
 from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
 from vplacer.jobs.topology import find_host
-from vplacer.jobs.what_if import load_supposition, suppose, tell_unused, with_displaced_vms
+from vplacer.jobs.what_if import Supposed, load_supposition, suppose, tell_unused, with_displaced_vms
 from vplacer.jobs.world import World, timestamp
 from vplacer.solver.verdict import SolveOptions, StoppedBy
 
@@ -97,7 +97,7 @@ def run_capacity(options: CapacityOptions, world: World) -> CapacityResult:
         tell_unused(request, options.what_if, world)
     supposed = suppose(read_source(options.source, world), supposition)
     reading = supposed.reading
-    _refuse_empty(reading)
+    _refuse_empty(supposed)
     problem = _problem(request, reading, options)
     _refuse_nothing_asked(problem, path, options)
     problem, displaced = with_displaced_vms(problem, supposed.displaced)
@@ -184,12 +184,17 @@ def _problem(request: RequestFile | None, reading: Reading, options: CapacityOpt
     return Problem(reading.inventory, topologies, ResolvedRequest((), Rules(), RequestOptions()))
 
 
-def _refuse_empty(reading: Reading) -> None:
+def _refuse_empty(supposed: Supposed) -> None:
     """Refuse to say that there is no room where there was nothing to look at."""
-    if not reading.inventory.hosts:
+    inventory = supposed.reading.inventory
+    if not inventory.hosts and supposed.changes is not None:
+        raise UsageError(
+            "no host would be left, so nothing can be said of room", why="--what-if removes them"
+        )
+    if not inventory.hosts:
         raise InventoryIncomplete(
             "the inventory has no host, so nothing can be said of room",
-            obj=reading.inventory.about.name or None,
+            obj=inventory.about.name or None,
             hint="look at the account's privileges: without System.View on hosts it sees none",
         )
 
