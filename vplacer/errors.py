@@ -17,8 +17,7 @@
     │   ├── PermissionMissing     a privilege is missing
     │   └── VSphereFault          any other fault, quoted
     ├── LimitReached              time, work or completeness             exit 5
-    │   ├── InventoryIncomplete
-    │   └── Undecided
+    │   └── InventoryIncomplete
     ├── StaleError                the world moved under a plan           exit 6
     └── InternalError             our bug                                exit 1
         └── CatalogueError        an entry of the hardware catalogue
@@ -175,10 +174,6 @@ class LimitReached(VplacerError):
 
 class InventoryIncomplete(LimitReached):
     """Part of the inventory could not be read; planning on it needs --allow-incomplete."""
-
-
-class Undecided(LimitReached):
-    """The solver stopped without a plan and without a proof that none exists."""
 
 
 class StaleError(VplacerError):

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vplacer.errors import FileFormatError, Undecided, UnknownObjectError, UsageError, VplacerError
+from vplacer.errors import FileFormatError, UnknownObjectError, UsageError, VplacerError
 from vplacer.jobs.file_kind import FileKind, kind_of
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_file_twice
@@ -83,7 +83,6 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     The request is read before the inventory, so that a mistake in it shows at once.
 
     Raises:
-        Undecided: a limit was reached before any placement was found.
         VplacerError: the request or the inventory cannot be used, see `vplacer.errors`.
     """
     from vplacer.topology.measured import measured_homes
@@ -203,10 +202,6 @@ def _solve(
                 problem, solution = place_by_slots(problem, arriving, search, stop)
             else:
                 solution = solve(problem, search, stop)
-        except Undecided as error:
-            if asked():
-                raise KeyboardInterrupt from error
-            raise
         finally:
             world.progress.finish()
     return problem, solution, world.seconds() - started

@@ -194,7 +194,6 @@ def place_by_slots(
     Raises:
         UnknownObjectError, AmbiguousObjectError: the request names no such VM, or several.
         UsageError: it cannot be placed by itself, or the slots are not for this vCenter or its shapes.
-        Undecided: a limit was reached before any placement was found.
     """
     from vplacer.constraints.judge import placements_today
     from vplacer.solver.arrivals.follow import only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -40,6 +41,44 @@ class Run:
     work: float
 
 
+POLL_S = 0.05
+"""Seconds between two looks at whether to stop. Without a reason to, looking changes nothing."""
+
+
+def _stoppable(
+    solver: cp_model.CpSolver, model: cp_model.CpModel, should_stop: Callable[[], bool]
+) -> cp_model.CpSolverStatus:
+    """Solve in a thread of its own, so that this one can be interrupted and can tell the other to end."""
+    ended: list[cp_model.CpSolverStatus | BaseException] = []
+
+    def check(_: float) -> None:
+        if should_stop():
+            solver.stop_search()
+
+    def work() -> None:
+        try:
+            ended.append(solver.solve(model))
+        except BaseException as error:  # raised again by who waits
+            ended.append(error)
+
+    solver.best_bound_callback = check
+    thread = threading.Thread(target=work, name="cp-sat")
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(POLL_S)
+            if thread.is_alive() and should_stop():
+                solver.stop_search()
+    finally:
+        while thread.is_alive():
+            solver.stop_search()
+            thread.join(POLL_S)
+    result = ended[0]
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
 def run(
     model: cp_model.CpModel,
     *,
@@ -54,7 +93,7 @@ def run(
         model: the model, with its objective.
         seed: random seed.
         work: how much, about a second of one core a unit, but counted, not clocked.
-        should_stop: asked at every new solution and bound.
+        should_stop: asked at every new bound and every `POLL_S`; the answer is then the best found so far.
         probing: try values of variables beforehand: for many short runs it costs more than it saves.
     """
     solver = cp_model.CpSolver()
@@ -66,15 +105,7 @@ def run(
     solver.parameters.catch_sigint_signal = False
     if not probing:
         solver.parameters.cp_model_probing_level = 0
-    if should_stop is not None:
-        stop = should_stop
-
-        def check(_: float) -> None:
-            if stop():
-                solver.stop_search()
-
-        solver.best_bound_callback = check
-    status = solver.solve(model)
+    status = solver.solve(model) if should_stop is None else _stoppable(solver, model, should_stop)
     if status == cp_model.MODEL_INVALID:
         raise InternalError("the solver was given an invalid model", why=model.validate())
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)

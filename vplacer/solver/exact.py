@@ -6,19 +6,26 @@ held as they are, it is the neighbourhood that improves an answer of the column 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ortools.sat.python import cp_model
 
 from vplacer.errors import InternalError
+from vplacer.solver.bounds import plain_bounds
 from vplacer.solver.column import Column, column_of, read_plan
 from vplacer.solver.cpsat import Outcome, Run, run
 from vplacer.solver.host_model import ROOM, HostEncoder, HostVars, quantity_of
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.rows import Row
+
+HURRIED_WORK = 0.1
+"""Work for a first answer where the search is to stop before it has begun."""
+
+CHANGE_LEVELS = ("power_cycles", "moves")
+"""Levels whose plain bound holds only where all is placed."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,16 @@ class ExactModel:
             found[position] = column_of(task, self.instance.classes, options, plan)
         return found
 
+    def today(self) -> dict[int, Column]:
+        """Return every free host as it is today: VMs that may be changed keep their place."""
+        options = self.instance.problem.request.options
+        found = {}
+        for position, variables in self.hosts.items():
+            plan = HostPlan((), tuple(sorted(variables.stays)), tuple(sorted(variables.as_is)), ())
+            task = self.instance.tasks[position]
+            found[position] = column_of(task, self.instance.classes, options, plan)
+        return found
+
     def _add_rows(self) -> None:
         auxiliaries = {
             name: self.model.new_int_var(0, most, name)
@@ -135,10 +152,11 @@ def held_part(row: Row, held: Mapping[int, Column], instance: Instance) -> int:
     )
 
 
-def solve_exact(
-    instance: Instance, *, seed: int, work: float, should_stop: Callable[[], bool]
-) -> Answer | None:
-    """Solve all hosts, level by level; None = no answer within the work."""
+def solve_exact(instance: Instance, *, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer:
+    """Solve all hosts, level by level.
+
+    There is always an answer: every host as it is today, where a limit was reached before any was found.
+    """
     exact = ExactModel(instance, {})
     bounds: dict[str, int | None] = {}
     columns: Mapping[int, Column] | None = None
@@ -149,35 +167,37 @@ def solve_exact(
             bounds[level.id] = exact.objective(level.id)
             continue
         share = left if number == len(instance.levels) - 1 else left / 2
-        result = exact.solve(level.id, seed=seed, work=share, should_stop=should_stop)
-        left = max(0.05, left - result.work)
-        stopped = stopped or result.outcome is not Outcome.PROVED
-        if result.value is None:
+        result = None
+        if not should_stop():
+            result = exact.solve(level.id, seed=seed, work=share, should_stop=should_stop)
+        elif columns is None:
+            # Whoever is in a hurry still wants an answer, if there is an easy one.
+            share = min(share, HURRIED_WORK)
+            result = exact.solve(level.id, seed=seed, work=share, should_stop=lambda: False)
+        left = max(0.05, left - (result.work if result is not None else 0.0))
+        stopped = stopped or result is None or result.outcome is not Outcome.PROVED
+        if result is None or result.value is None:
             # A limit before this level found anything: keep the answer of the level before.
-            if columns is None:
-                return None
             bounds[level.id] = None
             continue
         bounds[level.id] = result.bound
         columns = exact.columns(result.solver)
         exact.require(level.id, result.value)
         exact.hint(result.solver)
-    if columns is None and instance.levels:
-        # No level can change: every host as it is, told by the model like any other answer.
-        first = instance.levels[0].id
-        columns = exact.columns(exact.solve(first, seed=seed, work=left, should_stop=should_stop).solver)
-    return _answer(instance, columns or {}, bounds, stopped)
+    return _answer(instance, columns if columns is not None else exact.today(), bounds, stopped)
 
 
 def _answer(
     instance: Instance, columns: Mapping[int, Column], bounds: dict[str, int | None], stopped: bool
 ) -> Answer:
-    empty = HostPlan((), (), (), ())
-    plans: Sequence[HostPlan] = [
-        columns[position].plan if position in columns else empty for position in range(len(instance.tasks))
-    ]
+    if None in bounds.values():
+        plain = plain_bounds(instance)
+        for level, bound in bounds.items():
+            if bound is None and level not in CHANGE_LEVELS:
+                bounds[level] = plain.get(level)
     values = {
         level.id: sum(column.levels.get(level.id, 0) for column in columns.values())
         for level in instance.levels
     }
-    return Answer(tuple(plans), values, bounds, stopped)
+    plans = tuple(columns[position].plan for position in range(len(instance.tasks)))
+    return Answer(plans, values, bounds, stopped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from vplacer.constraints.registry import Relaxation
@@ -31,12 +32,20 @@ _OTHERS = Rejection("others", "it fits here by itself, and not together with wha
 """Where nothing that is looked at stands in the way: a search that was stopped may have left it out."""
 
 
+_CUT_OFF = Rejection("others", "not looked into, since the search was to end")
+
+
 def explain(
-    instance: Instance, placements: tuple[Placement, ...], unplaced: tuple[str, ...], seed: int = 1
+    instance: Instance,
+    placements: tuple[Placement, ...],
+    unplaced: tuple[str, ...],
+    seed: int = 1,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> tuple[tuple[DemandReasons, ...], tuple[WayOut, ...]]:
     """Return the reasons of every unplaced demand, and ways out for all of them.
 
-    Demands of one class share the work.
+    Demands of one class share the work. ``should_stop``: asked before each class; those that are left are
+    told what the filters say, and no way out.
     """
     beside = Beside(instance, placements)
     missing_of = {
@@ -53,6 +62,10 @@ def explain(
         cls = instance.classes[index]
         # One that has no place speaks for the others: rules and limits count those that have one.
         missing = replace(cls, demand=instance.problem.demand_by_id[members[0]])
+        if should_stop():
+            rejections = _rejections(instance, missing, None)
+            found |= {m: DemandReasons(m, len(rejections), _by_constraint(rejections), ()) for m in members}
+            continue
         rejections = _rejections(instance, missing, beside)
         ways = ways_of[index] = ways_out(beside, missing, members, rejections)
         # What one class leaves of its work, the next ones may use; of too many the first have enough.
@@ -67,16 +80,16 @@ def explain(
                 member, len(rejections), _by_constraint(rejections), ways, conflicts[index]
             )
     oracle.budget.left += WORK_FOR_ALL
-    for_all = ways_for_all(oracle, instance, unplaced, conflicts, ways_of) if conflicts else ()
+    wanted = bool(conflicts) and not should_stop()
+    for_all = ways_for_all(oracle, instance, unplaced, conflicts, ways_of) if wanted else ()
     return tuple(found[member] for member in sorted(found)), for_all
 
 
-def _rejections(instance: Instance, cls: DemandClass, beside: Beside) -> dict[str, Rejection]:
-    """The reason of every host of the inventory that has a topology."""
+def _rejections(instance: Instance, cls: DemandClass, beside: Beside | None) -> dict[str, Rejection]:
+    """The reason of every host of the inventory that has a topology; None: only what is known already."""
     return {
         host.moid: _of_the_request(cls, host.moid, instance.rejections.get((cls.index, host.moid)))
-        or beside.why_not(cls, cls.demand, host.moid)
-        or _OTHERS
+        or (_CUT_OFF if beside is None else beside.why_not(cls, cls.demand, host.moid) or _OTHERS)
         for host in instance.problem.inventory.hosts
         if host.moid in instance.problem.topologies
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from vplacer.constraints.state import Placement, Problem, State
-from vplacer.errors import InternalError, Undecided
+from vplacer.errors import InternalError
 from vplacer.solver.decode import decode
 from vplacer.solver.exact import Answer
 from vplacer.solver.instance import Instance, build_instance
@@ -43,19 +43,12 @@ def solve(
 
     Raises:
         InternalError: the placement found breaks a constraint: a defect, never shown as a plan.
-        Undecided: a limit was reached before any placement was found.
     """
     from vplacer.solver.explain import explain
     from vplacer.solver.score import measure
 
     found = searched(problem, options, stop)
     why = stop() or StoppedBy.WORK
-    if found is None:
-        raise Undecided(
-            "no placement was found within the limit",
-            why=f"stopped by {why.value}",
-            hint="raise --work or --time-limit; nothing says that it cannot be done",
-        )
     instance, answer, placements = found.instance, found.answer, found.placements
     state = State(problem, placements)
     placed = {placement.demand for placement in placements}
@@ -66,14 +59,20 @@ def solve(
     reasons: tuple[DemandReasons, ...] = ()
     ways_out: tuple[WayOut, ...] = ()
     if options.explained:
-        reasons, ways_out = explain(instance, placements, unplaced, options.seed)
+        reasons, ways_out = explain(
+            instance, placements, unplaced, options.seed, should_stop=lambda: stop() is not None
+        )
+    ended = answer.stopped and not all(level.proved for level in levels)
+    if reasons and stop() is not None:
+        # Of why these have no place not all may be told.
+        ended, why = True, stop() or why
     return Solution(
         status=status,
         placements=placements,
         unplaced=unplaced,
         levels=levels,
         reasons=reasons,
-        stopped_by=why if answer.stopped and not all(level.proved for level in levels) else None,
+        stopped_by=why if ended else None,
         seed=options.seed,
         solver_version=f"ortools {version('ortools')}",
         assumptions=_assumptions(instance),
@@ -92,8 +91,8 @@ class Searched:
 
 def searched(
     problem: Problem, options: SolveOptions, stop: Callable[[], StoppedBy | None] = lambda: None
-) -> Searched | None:
-    """Search, and judge what was found; reasons for what has no place are not looked for. None = nothing.
+) -> Searched:
+    """Search, and judge what was found; reasons for what has no place are not looked for.
 
     Raises:
         InternalError: as `solve`.
@@ -104,8 +103,6 @@ def searched(
     instance = build_instance(problem, today, options.levels)
     work = options.work if options.work is not None else default_work(instance)
     answer = _search(instance, options.seed, work, lambda: stop() is not None)
-    if answer is None:
-        return None
     placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
     placed = {placement.demand for placement in placements}
     unplaced = {demand.id for demand in problem.request.demands} - placed
@@ -120,7 +117,7 @@ def searched(
     return Searched(instance, answer, placements)
 
 
-def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer | None:
+def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer:
     """Search by one exact model where it is small, by columns where it is not, or where it was not proved."""
     from vplacer.solver.columns import solve_columns
     from vplacer.solver.exact import size_of, solve_exact
@@ -131,7 +128,7 @@ def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[]
     tried = None
     if size <= TRIED * EXACT_SIZE:
         tried = solve_exact(instance, seed=seed, work=TRIED_SHARE * work, should_stop=should_stop)
-        if tried is not None and (not tried.stopped or should_stop()):
+        if not tried.stopped or should_stop():
             return tried
         work -= TRIED_SHARE * work
     found = solve_columns(instance, seed=seed, work=work, should_stop=should_stop)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vplacer.constraints.state import Placement, Problem
-from vplacer.errors import Undecided
 from vplacer.request.demand import Demand, FutureShape, Rules
 from vplacer.solver.arrivals.kept import KeptSlot, slot_demand
 from vplacer.solver.capacity.room import capacity
@@ -100,9 +99,9 @@ class _Search:
         """Find the scale, then the best places for as many slots."""
         self._narrow()
         if self._whole is not None and self.stop() is None:
-            placed = self._solved(self._whole, LEVELS)
-            if placed is not None and placed[1]:
-                self.best = placed[0]
+            slots, whole = self._solved(self._whole, LEVELS)
+            if whole:
+                self.best = slots
 
     def _narrow(self) -> None:
         """Narrow the scale from both sides.
@@ -135,10 +134,7 @@ class _Search:
     def _fits(self, scale: Fraction) -> bool:
         """Try a scale, and keep its slots if nearly all have a place, or if none were kept yet."""
         self._tries += 1
-        found = self._solved(scale, ("placed",))
-        if found is None:
-            return False
-        slots, whole = found
+        slots, whole = self._solved(scale, ("placed",))
         if whole:
             self._whole = scale
         if whole or not self.best:
@@ -147,8 +143,8 @@ class _Search:
 
     def _solved(
         self, scale: Fraction, levels: tuple[str, ...]
-    ) -> tuple[tuple[tuple[str, Placement], ...], bool] | None:
-        """Place the mix so often: shapes, places, and whether nearly all have one; None = stopped before."""
+    ) -> tuple[tuple[tuple[str, Placement], ...], bool]:
+        """Place the mix so often: shapes, places, and whether nearly all have one."""
         demands: list[Demand] = []
         shape_of: dict[str, str] = {}
         for shape, count in zip(self.mix, self._counts(scale), strict=True):
@@ -160,14 +156,11 @@ class _Search:
         asked = replace(
             request, demands=tuple(demands), options=replace(request.options, partial=True), future=()
         )
-        try:
-            solution = solve(
-                self.problem.with_request(asked),
-                replace(self.options, levels=levels, explained=False),
-                self.stop,
-            )
-        except Undecided:
-            return None
+        solution = solve(
+            self.problem.with_request(asked),
+            replace(self.options, levels=levels, explained=False),
+            self.stop,
+        )
         found = tuple((shape_of[placement.demand], placement) for placement in solution.placements)
         placed = {placement.demand for placement in solution.placements}
         value = sum(demand.weight_milli for demand in demands if demand.id in placed)
