@@ -33,7 +33,7 @@ def arrival_notes(
     count = Counter(slot.shape for slot in arrival.destroyed)
     gone = ", ".join(f"{number} of shape '{lost}'" for lost, number in sorted(count.items()))
     return (
-        f"{name} destroys {_slots(len(arrival.destroyed))} on {host} ({gone}), the least that it can: {why}, "
+        f"{name} destroys {_slots(len(arrival.destroyed))} on {host} ({gone}), the least found: {why}, "
         f"and no other room; {kept}",
     )
 

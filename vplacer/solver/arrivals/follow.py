@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from vplacer.solver.instance import Instance, build_instance
 
 MOST_HOSTS = 25
 """Hosts that are tried exactly once a place is known; the policy takes them in its order."""
+
+MOST_SETS = 12
+"""Sets of slots that are tried on a host where the amounts say that there is room, and the judge says no."""
 
 ELSEWHERE = "elsewhere"
 """Shape of the slots that the arrival cannot take as its own."""
@@ -131,10 +135,11 @@ class _Arriving:
         return self.places.takes(slot_demand(self.shapes[slot.shape], slot.number), slot.placement)
 
     def _exactly(self, moid: str, destroyed: Iterable[int]) -> Arrival | None:
-        """Place on a host without some slots; if that does not do, without any of the host's, then with as
-        many of them as fit again, the most valuable first."""
+        """Place on a host without some slots; if that does not do, without a few others of the host's, the
+        cheapest first; then without any, and with as many as fit again, the most valuable first."""
         gone = set(destroyed)
-        for without in (gone, {slot.number for slot in self.slots if slot.host == moid}):
+        here = [slot for slot in self.slots if slot.host == moid]
+        for without in (gone, *_cheapest_sets(here, gone), {slot.number for slot in here}):
             kept = [slot for slot in self.slots if slot.number not in without]
             placement = self._beside(kept).placement(self.cls, self.demand, moid)
             if placement is not None and self._judged(placement, kept):
@@ -166,6 +171,14 @@ class _Arriving:
 
     def _asking(self, kept: Sequence[KeptSlot]) -> Problem:
         return with_slots(self.problem, (self.demand,), kept, self.mix)
+
+
+def _cheapest_sets(slots: Sequence[KeptSlot], but: set[int]) -> list[set[int]]:
+    """Return the cheapest sets of one slot and of two: the amounts of a host said too little."""
+    values = {slot.number: slot.value for slot in slots}
+    sets = [chosen for size in (1, 2) for chosen in combinations(sorted(values), size)]
+    sets.sort(key=lambda chosen: (sum(values[number] for number in chosen), chosen))
+    return [set(chosen) for chosen in sets if set(chosen) != but][:MOST_SETS]
 
 
 def _given(ways: Ways) -> Ways:
