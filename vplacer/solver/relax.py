@@ -161,33 +161,6 @@ def _version_changes(demand: Demand, least: int) -> list[Change]:
     return found
 
 
-def pairs_of(changes: list[Change], problem: Problem) -> list[Change]:
-    """Return two changes of different fields at once, cheapest first.
-
-    Each field is taken with its farthest change: what does not help so does not help with less.
-    """
-    farthest: dict[str | None, Change] = {}
-    for change in changes:
-        last = farthest.get(change.relaxation.field)
-        if (
-            last is None
-            or change.relaxation.field == "affinity"
-            or change.relaxation.cost >= last.relaxation.cost
-        ):
-            farthest[change.relaxation.field] = change
-    found = []
-    for one in changes:
-        for field, other in farthest.items():
-            first, second = one.relaxation, other.relaxation
-            if first.field == field or first.field is None or second.field is None or second.value is None:
-                continue
-            changed = with_field(problem, one.demand, field or "", second.value)
-            if changed is not None:
-                text = f"{first.text} and {second.text}"
-                found.append(Change(changed, Relaxation(text, first.cost + second.cost)))
-    return sorted(found, key=lambda change: (change.relaxation.cost, change.relaxation.text))
-
-
 _PARSERS: dict[str, Callable[[str], object]] = {
     "count": int,
     "policy": Policy,

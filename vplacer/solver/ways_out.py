@@ -9,18 +9,20 @@ from itertools import islice
 from vplacer.constraints import costs
 from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
 from vplacer.constraints.registry import Relaxation, checks, filters
-from vplacer.constraints.state import Violation
+from vplacer.constraints.state import Problem, Violation
 from vplacer.request.demand import Demand, ResolvedRequest
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.instance import Rejection
 from vplacer.solver.moves import moves
-from vplacer.solver.relax import Change, changes_of, pairs_of, scaled, smaller, with_field
+from vplacer.solver.relax import Change, changes_of, scaled, smaller, with_field
+from vplacer.solver.relaxing.catalogue import demand_at, demands_below, ladders_of
+from vplacer.solver.relaxing.lattice import Point, cheapest_points
 from vplacer.solver.trial import MAX_PLACED, Way, judged, place_gang, place_one_by_one
 
 MAX_RELAXATIONS = 4
-MAX_PAIRS = 100
-"""So many pairs of changes are tried, where no single one helps."""
+MAX_COMBINATIONS = 100
+"""So many combinations of changes are tried, where no single one helps."""
 MAX_SUMS = 16
 """Hosts whose sums are looked at: those of a cluster are one."""
 
@@ -139,9 +141,24 @@ def _changes(beside: Beside, cls: DemandClass, helps: _Helps) -> list[Way]:
     if not chosen:
         chosen += islice((change for change in scaled(cls.demand) if helps(change.demand)), 1)
     if not chosen:
-        pairs = islice(pairs_of(singles, beside.problem), MAX_PAIRS)
-        chosen += islice((change for change in pairs if helps(change.demand)), 1)
+        chosen += _combined(beside.problem, cls.demand, helps)
     return [Way(change.relaxation, change.demand, beside) for change in chosen]
+
+
+def _combined(problem: Problem, demand: Demand, helps: _Helps) -> list[Change]:
+    """The cheapest combination of changes that helps, where no change of one field does."""
+    ladders = ladders_of(problem, demand)
+
+    def reached(point: Point) -> bool:
+        return any(helps(one) for one in demands_below(problem, demand, ladders, point))
+
+    points, _ = cheapest_points(ladders, reached, 1, MAX_COMBINATIONS)
+    found = []
+    for point in points:
+        steps = [ladder.steps[height - 1] for ladder, height in zip(ladders, point, strict=True) if height]
+        told = Relaxation(" and ".join(step.text for step in steps), sum(step.cost for step in steps))
+        found.append(Change(demand_at(problem, demand, ladders, point), told))
+    return found
 
 
 def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Way]:
