@@ -19,7 +19,7 @@ from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, HostReason
 from vplacer.solver.ways_out import ways_out
 
-WORK = 20_000
+WORK = 12_000
 """Hosts times kinds of VM that the solver looks at, over all its answers, to find conflicts."""
 
 LEAST_WORK = 1_000

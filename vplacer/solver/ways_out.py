@@ -157,7 +157,9 @@ def _combined(problem: Problem, demand: Demand, helps: _Helps) -> list[Change]:
     for point in points:
         steps = [ladder.steps[height - 1] for ladder, height in zip(ladders, point, strict=True) if height]
         told = Relaxation(" and ".join(step.text for step in steps), sum(step.cost for step in steps))
-        found.append(Change(demand_at(problem, demand, ladders, point), told))
+        # What costs no less than to leave the VM out is no way in.
+        if told.cost < costs.LEFT_OUT:
+            found.append(Change(demand_at(problem, demand, ladders, point), told))
     return found
 
 

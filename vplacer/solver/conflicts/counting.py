@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from vplacer.solver.column import column_of
 from vplacer.solver.columns import droppable, solve_columns
+from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.exact import size_of, solve_exact
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
@@ -23,6 +24,12 @@ EXACT_SIZE = 250
 """Option variables up to which one exact model of all hosts looks for what columns do not show."""
 
 MAX_ROUNDS = 40
+
+MOST_KINDS = 300
+"""Host kinds up to which an answer is looked for."""
+
+WORK_A_KIND = 3
+"""What pricing a host kind costs beside a host that is looked at."""
 MAX_WORK = 0.6
 """Work of one answer (see `cpsat`)."""
 
@@ -47,20 +54,35 @@ class Count:
     seats: Mapping[int, int] | None = None
 
 
+def priced(instance: Instance, budget: Budget) -> tuple[HostKind, ...] | None:
+    """Return the host kinds of an instance, their pricing paid for; None where that is too much."""
+    kinds = build_kinds(instance)
+    if len(kinds) > MOST_KINDS or not budget.spend(WORK_A_KIND * len(kinds)):
+        return None
+    return kinds
+
+
 def count_placed(
-    instance: Instance, level: str, wanted: int, seed: int, groups: Sequence[Group] = (), early: bool = True
+    instance: Instance,
+    kinds: tuple[HostKind, ...],
+    level: str,
+    wanted: int,
+    seed: int,
+    groups: Sequence[Group] = (),
+    *,
+    early: bool = True,
 ) -> Count:
     """Count what can be placed.
 
     Args:
         instance: the instance; its only level is ``level``.
+        kinds: its host kinds.
         level: the level "placed" of the one priority.
         wanted: the weight asked for: a bound below it, or as much reached, ends the search.
         seed: random seed.
         groups: classes of which only so many count together, which the instance's rows say as well.
         early: whether a bound below what is asked for is all that is wanted; else the best is looked for.
     """
-    kinds = build_kinds(instance)
     keys = {key for row in instance.rows.rows for key in row.quantities}
     options = instance.problem.request.options
     pricers = [Pricer(kind, instance.classes, options, keys) for kind in kinds]

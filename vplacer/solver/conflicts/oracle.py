@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Problem
 from vplacer.request.demand import Demand, RequestOptions, Rules
-from vplacer.solver.conflicts.counting import Count, count_placed, search_more
+from vplacer.solver.conflicts.counting import Count, count_placed, priced, search_more
 from vplacer.solver.conflicts.hosts import HOSTS_FILTERED, open_hosts
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.conflicts.site import AS_IT_IS, SiteChange, altered
@@ -98,11 +98,14 @@ class Oracle:
             return before
         today = placements_today(changed) if any(demand.vm is not None for demand in demands) else {}
         instance = build_instance(changed, today, ("placed",), hosts)
+        host_kinds = priced(instance, self.budget)
+        if host_kinds is None:
+            return before
         settled = {placement.demand for placement in instance.settled}
         fixed = sum(demand.weight_milli for demand in demands if demand.id in settled)
         held = heavy * len(asked.held)
         if before is None:
-            count = count_placed(instance, _LEVEL, held + len(asked.counted) - fixed, self.seed)
+            count = count_placed(instance, host_kinds, _LEVEL, held + len(asked.counted) - fixed, self.seed)
         else:
             most = before.most + held - fixed if before.most is not None else None
             count = search_more(instance, _LEVEL, self.seed, Count(0, most))

@@ -10,7 +10,7 @@ from vplacer.constraints import costs
 from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Problem
 from vplacer.request.demand import Demand, Rules
-from vplacer.solver.conflicts.counting import Count, Group, count_placed, search_more
+from vplacer.solver.conflicts.counting import Count, Group, count_placed, priced, search_more
 from vplacer.solver.conflicts.hosts import HOSTS_FILTERED, open_hosts
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.instance import Instance, build_instance
@@ -141,10 +141,13 @@ class RelaxationSearch:
             return None
         today = placements_today(counted) if any(demand.vm is not None for demand in demands) else {}
         instance, groups = self._grouped(build_instance(counted, today, ("placed",), hosts), offers)
+        host_kinds = priced(instance, self.budget)
+        if host_kinds is None:
+            return None
         settled = {placement.demand for placement in instance.settled}
         fixed = sum(demand.weight_milli for demand in demands if demand.id in settled)
         wanted = _HELD * len(held) + costs.LEFT_OUT * sum(len(item.members) for item in self.missing) - fixed
-        count = count_placed(instance, _LEVEL, wanted, self.seed, groups, early=False)
+        count = count_placed(instance, host_kinds, _LEVEL, wanted, self.seed, groups, early=False)
         if count.bound is None or count.reached < min(count.bound, wanted):
             count = search_more(instance, _LEVEL, self.seed, count, exact=len(offers) > len(self.missing))
         if count.seats is None or fixed + count.reached < _HELD * len(held):
