@@ -3,7 +3,8 @@
 ``expect`` of a case: ``status`` and any of ``vms`` (see `_check_vm`), ``placed`` (how many), ``filled``
 (sets of cards, each given out whole or not at all), ``unplaced`` (all of them), ``same_host`` and
 ``different_hosts`` (lists of VM names), ``reasons`` (VM, host, constraint, part of the evidence),
-``conflicts`` (VM, see `_told`), ``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM,
+``conflicts`` (VM, see `_told`), ``first_way`` (changes for the whole request, see `_change`),
+``ways_out`` (VM, parts of texts or ``field: value``), ``not_ways_out`` (VM,
 parts of texts), ``levels``, ``left_alone``, ``notes``,
 ``future`` (per shape how many fit before and after the plan).
 
@@ -30,7 +31,11 @@ from vplacer.jobs.upkeep import UpkeepOptions, search_for
 from vplacer.plan.model import Plan, VmPlan
 from vplacer.report.plan_text import plan_text
 from vplacer.request.load import empty_request, parse_request
+from vplacer.request.today import DeviceReader
 from vplacer.solver.conflicts.conflict import Conflict
+from vplacer.solver.moves import mover_of
+from vplacer.solver.relaxing.applied import applied
+from vplacer.solver.relaxing.model import GivenUp
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import DemandReasons, Solution, SolveOptions
 from vplacer.topology.build import build_topologies
@@ -278,6 +283,41 @@ def _told(found: Outcome, conflict: Conflict) -> dict[str, Any]:
     return {**told, "alone_too_little": too_little} if too_little else told
 
 
+def _check_first_way(found: Outcome, wanted: list[Any]) -> None:
+    """The first combination of changes for the whole request is this one, and it helps."""
+    ways = found.solution.ways_out
+    assert ways, "there is none"
+    have = [_change(found, change) for change in ways[0].changes]
+    assert have == wanted, [[_change(found, change) for change in way.changes] for way in ways]
+    reader = DeviceReader(found.problem.inventory)
+    moved = [
+        mover_of(found.problem, found.problem.inventory.vm_by_moid[change.objects[0]], reader)
+        for change in ways[0].changes
+        if change.kind == "move"
+    ]
+    changed = applied(found.problem, ways[0], moved)
+    again = solve(changed, SolveOptions())
+    assert not again.unplaced, have
+
+
+def _change(found: Outcome, change: GivenUp) -> dict[str, Any]:
+    """Return a change as cases write it.
+
+    ``{VMs: {field: value}}``, ``{field: value}`` of the request, ``{leave_out: VMs}``, ``{move: VM}`` or
+    ``{host: HOST}``; VMs as one text.
+    """
+    vms = " ".join(found.demands[demand] for demand in change.demands)
+    if change.kind == "wish":
+        return {vms: {change.field: change.value}}
+    if change.kind == "leave_out":
+        return {"leave_out": vms}
+    if change.kind == "rule":
+        return {change.field or "": change.value}
+    inventory = found.problem.inventory
+    names = {vm.moid: vm.name for vm in inventory.vms} | found.hosts
+    return {change.kind: names[change.objects[0]]}
+
+
 def _check_ways_out(found: Outcome, wanted: dict[str, list[Any]]) -> None:
     """Each way stated is shown, in the order stated; an empty list = there is none."""
     for name, ways in wanted.items():
@@ -335,6 +375,7 @@ _CHECKS = {
     "different_hosts": _check_different_hosts,
     "reasons": _check_reasons,
     "conflicts": _check_conflicts,
+    "first_way": _check_first_way,
     "ways_out": _check_ways_out,
     "not_ways_out": _check_not_ways_out,
     "levels": _check_levels,
