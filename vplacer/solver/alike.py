@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from vplacer.constraints.labels import scope_of
+from vplacer.constraints.registry import Filter
 from vplacer.request.demand import Demand
 from vplacer.solver.host_state import HostState
 from vplacer.solver.instance import Rejection
@@ -16,18 +17,38 @@ from vplacer.solver.numbers import Numbers
 from vplacer.solver.option import Option
 
 
+class WorkDone(Exception):
+    """The work allowed for trials is used up."""
+
+
 @dataclass
 class Memo:
     """Answers by the number of a demand and the number of a state.
 
-    ``emptied``: hosts, by moid, without one of their VMs.
+    ``emptied``: hosts, by moid, without one of their VMs. ``against``: the one filter that rejects a host
+    for a demand, None where several do. ``work``: trials of a VM on a host that may still be made; None =
+    any number.
     """
 
+    work: int | None = None
     seated: dict[tuple[int, int], Option | Rejection] = field(default_factory=dict)
     emptied: dict[tuple[str, str | None], HostState] = field(default_factory=dict)
+    against: dict[Hashable, Filter | None] = field(default_factory=dict)
     _demands: Numbers = field(default_factory=Numbers)
     _cells: Numbers = field(default_factory=Numbers)
     _states: Numbers = field(default_factory=Numbers)
+
+    def spend(self, amount: int = 1) -> None:
+        """Take some of the work.
+
+        Raises:
+            WorkDone: less than that is left.
+        """
+        if self.work is not None:
+            if amount > self.work:
+                self.work = 0
+                raise WorkDone
+            self.work -= amount
 
     def demand(self, demand: Demand) -> int:
         """Number a demand; those that differ in their name alone are one."""

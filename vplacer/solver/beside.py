@@ -170,6 +170,7 @@ class Beside:
         return self.memo.seated[key]
 
     def _seated(self, demand: Demand, state: HostState) -> Option | Rejection:
+        self.memo.spend()
         listed = listing_of(self.problem).options(self.problem, demand, state)
         if not listed.options:
             return no_options(self.problem, state.host, listed)

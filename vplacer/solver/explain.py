@@ -8,15 +8,15 @@ from dataclasses import replace
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import Placement
 from vplacer.solver.beside import Beside
-from vplacer.solver.classes import DemandClass
 from vplacer.solver.conflicts.conflict import Conflict
 from vplacer.solver.conflicts.find import conflicts_of
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.conflicts.oracle import Oracle
-from vplacer.solver.instance import Instance, Rejection
+from vplacer.solver.host_reasons import HostReasons
+from vplacer.solver.instance import Instance
 from vplacer.solver.relaxing.for_all import ways_for_all
 from vplacer.solver.relaxing.model import WayOut
-from vplacer.solver.verdict import DemandReasons, HostReason
+from vplacer.solver.verdict import DemandReasons
 from vplacer.solver.ways_out import ways_out
 
 WORK = 12_000
@@ -28,11 +28,11 @@ LEAST_WORK = 1_000
 WORK_FOR_ALL = 8_000
 """Likewise, to find what lets all in."""
 
-_OTHERS = Rejection("others", "it fits here by itself, and not together with what is planned")
-"""Where nothing that is looked at stands in the way: a search that was stopped may have left it out."""
+TRIALS = 12_000
+"""Trials of a VM on a host, over all reasons and ways out; judging an answer counts as many."""
 
-
-_CUT_OFF = Rejection("others", "not looked into, since the search was to end")
+LEAST = 1_000
+"""Trials that a class without a place is given while there are any left, however many classes there are."""
 
 
 def explain(
@@ -44,68 +44,51 @@ def explain(
 ) -> tuple[tuple[DemandReasons, ...], tuple[WayOut, ...]]:
     """Return the reasons of every unplaced demand, and ways out for all of them.
 
-    Demands of one class share the work. ``should_stop``: asked before each class; those that are left are
-    told what the filters say, and no way out.
+    Demands of one class share the work, which is bounded. Where it is not enough for all, it goes to the
+    highest priorities first, and hosts that were not looked at are said to be so.
+    ``should_stop``: asked before each class; of those that are left nothing but the filters is looked at.
     """
     beside = Beside(instance, placements)
+    left_out = frozenset(unplaced)
     missing_of = {
         cls.index: members
         for cls in instance.classes
-        if (members := [member for member in cls.members if member in unplaced])
+        if (members := [member for member in cls.members if member in left_out])
     }
     oracle = Oracle(instance.problem, Budget(0), seed)
-    left = WORK
+    reasons = HostReasons(instance, beside)
+    left, trials = WORK, TRIALS
     found: dict[str, DemandReasons] = {}
     conflicts: dict[int, tuple[Conflict, ...]] = {}
     ways_of: dict[int, tuple[Relaxation, ...]] = {}
-    for index, members in missing_of.items():
-        cls = instance.classes[index]
+    ranked = sorted(missing_of, key=lambda index: (-instance.classes[index].demand.priority, index))
+    for number, index in enumerate(ranked):
+        cls, members = instance.classes[index], missing_of[index]
         # One that has no place speaks for the others: rules and limits count those that have one.
         missing = replace(cls, demand=instance.problem.demand_by_id[members[0]])
         if should_stop():
-            rejections = _rejections(instance, missing, None)
-            found |= {m: DemandReasons(m, len(rejections), _by_constraint(rejections), ()) for m in members}
-            continue
-        rejections = _rejections(instance, missing, beside)
-        ways = ways_of[index] = ways_out(beside, missing, members, rejections)
+            trials = 0
+        allowed = min(trials, max(LEAST, trials // (len(ranked) - number)))
+        # What is left of the first half for reasons goes to the ways out.
+        beside.memo.work = allowed // 2
+        rejections = reasons.of(missing)
+        beside.memo.work += allowed - allowed // 2
+        ways = ways_of[index] = ways_out(beside, missing, members, rejections) if allowed else ()
+        trials -= allowed - beside.memo.work
         # What one class leaves of its work, the next ones may use; of too many the first have enough.
         share = min(left, max(WORK // len(missing_of), LEAST_WORK))
         left -= share
         oracle.budget.left += share
         conflicts[index] = (
-            conflicts_of(oracle, cls, members, placements, instance.classes) if oracle.budget.left else ()
+            conflicts_of(oracle, cls, members, placements, instance.classes)
+            if oracle.budget.left and allowed
+            else ()
         )
+        told = reasons.told(rejections)
         for member in members:
-            found[member] = DemandReasons(
-                member, len(rejections), _by_constraint(rejections), ways, conflicts[index]
-            )
+            found[member] = DemandReasons(member, len(rejections), told, ways, conflicts[index])
+    conflicts, ways_of = dict(sorted(conflicts.items())), dict(sorted(ways_of.items()))
     oracle.budget.left += WORK_FOR_ALL
     wanted = bool(conflicts) and not should_stop()
     for_all = ways_for_all(oracle, instance, unplaced, conflicts, ways_of) if wanted else ()
     return tuple(found[member] for member in sorted(found)), for_all
-
-
-def _rejections(instance: Instance, cls: DemandClass, beside: Beside | None) -> dict[str, Rejection]:
-    """The reason of every host of the inventory that has a topology; None: only what is known already."""
-    return {
-        host.moid: _of_the_request(cls, host.moid, instance.rejections.get((cls.index, host.moid)))
-        or (_CUT_OFF if beside is None else beside.why_not(cls, cls.demand, host.moid) or _OTHERS)
-        for host in instance.problem.inventory.hosts
-        if host.moid in instance.problem.topologies
-    }
-
-
-def _of_the_request(cls: DemandClass, moid: str, found: Rejection | None) -> Rejection | None:
-    """Tell hosts that the request leaves out from those of another cluster."""
-    demand = cls.demand
-    if found is None or found.constraint != "cluster" or not demand.hosts or moid in demand.hosts:
-        return found
-    return Rejection("hosts", found.evidence) if "the request names" in found.evidence else found
-
-
-def _by_constraint(rejections: dict[str, Rejection]) -> tuple[HostReason, ...]:
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for moid, rejection in rejections.items():
-        groups.setdefault(rejection.constraint, []).append((moid, rejection.evidence))
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return tuple(HostReason(constraint, tuple(hosts)) for constraint, hosts in ordered)

@@ -42,9 +42,9 @@ class Lister:
         self.listing = listing_of(problem)
         modes = {cls.demand.mode for cls in classes if cls.demand.has_devices}
         self._pin, self._label = AffinityMode.PIN in modes, AffinityMode.LABEL in modes
-        self._ruled = _ruled(problem)
-        self._plain = tuple(c for c in classes if not self._is_particular(c))
-        self._particular = tuple(c for c in classes if self._is_particular(c))
+        self._ruled = problem.derive(_ruled)
+        self._plain = tuple(c for c in classes if not is_particular(problem, c))
+        self._particular = tuple(c for c in classes if is_particular(problem, c))
         self._shared: dict[Hashable, tuple[Options, bool]] = {}
         self._groups: dict[Hashable, _Groups] = {}
         self._roomy: dict[int, bool] = {}
@@ -140,10 +140,6 @@ class Lister:
     def _takers(self, state: HostState) -> Takers:
         return Takers(static=bool(state.actives) or self._pin, label=self._label)
 
-    def _is_particular(self, cls: DemandClass) -> bool:
-        """Whether a class may see hosts that are alike with other eyes."""
-        return cls.vm is not None or bool(cls.demand.hosts) or cls.demand.id in self._ruled
-
 
 class _Rejections(Mapping[tuple[int, str], Rejection]):
     """Rejections by class index and host, worked out when they are asked for."""
@@ -166,6 +162,11 @@ class _Rejections(Mapping[tuple[int, str], Rejection]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def is_particular(problem: Problem, cls: DemandClass) -> bool:
+    """Whether a class may see hosts that are alike with other eyes."""
+    return cls.vm is not None or bool(cls.demand.hosts) or cls.demand.id in problem.derive(_ruled)
 
 
 def _ruled(problem: Problem) -> frozenset[str]:

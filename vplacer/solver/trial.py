@@ -92,6 +92,7 @@ def _place_all(beside: Beside, name: str, hosts: Sequence[str]) -> tuple[int, Be
 
 def judged(beside: Beside) -> bool:
     """Whether the judge accepts a trial; that some demands have no place is no fault."""
+    beside.memo.spend(1 + len(beside.placements) // 20)
     placed = {placement.demand for placement in beside.placements}
     missing = {demand.id for demand in beside.problem.request.demands} - placed
     state = State(beside.problem, tuple(sorted(beside.placements, key=lambda item: item.demand)))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
 from vplacer.constraints import costs
 from vplacer.constraints.checks.change_limits import MOVES, POWER_CYCLES
-from vplacer.constraints.registry import Relaxation, checks, filters
+from vplacer.constraints.registry import Filter, Relaxation, checks, filters
 from vplacer.constraints.state import Problem, Violation
 from vplacer.request.demand import Demand, ResolvedRequest
+from vplacer.solver.alike import WorkDone
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.eligible import eligibility_of
 from vplacer.solver.instance import Rejection
 from vplacer.solver.moves import moves
 from vplacer.solver.relax import Change, changes_of, scaled, smaller, with_field
@@ -48,25 +51,43 @@ def ways_out(
     def helps_one(demand: Demand) -> bool:
         return beside.fits(cls, demand, hosts) and _lets_in(beside, cls, members[:1], demand, hosts) > 0
 
-    ways = _changes(beside, cls, helps_one)
-    for moid, rejection in rejections.items():
-        ways += _at_host(beside, cls, moid)
-        ways += _rules(beside, cls, moid, rejection)
-    ways += _sums(beside, cls, rejections)
-    ways += moves(beside, cls, members, hosts)
-    ways = _different(ways)
-    found = [_counted(way, cls, members, hosts) for way in ways if _holds(way, cls, members, hosts)]
-    if cls.gang is None and len(members) > 1 and any(cost >= costs.PARTIAL for _, cost in found):
-        most = min(len(members), MAX_PLACED)
+    found: list[tuple[Relaxation, int]] = []
+    # What was found before the work was used up was tried, and stands.
+    with suppress(WorkDone):
+        for way in _candidates(beside, cls, members, rejections, helps_one):
+            if _holds(way, cls, members, hosts):
+                found.append(_counted(way, cls, members, hosts))
+        if cls.gang is None and len(members) > 1 and any(cost >= costs.PARTIAL for _, cost in found):
+            most = min(len(members), MAX_PLACED)
 
-        def helps_all(demand: Demand) -> bool:
-            return helps_one(demand) and _lets_in(beside, cls, members, demand, hosts) >= most
+            def helps_all(demand: Demand) -> bool:
+                return helps_one(demand) and _lets_in(beside, cls, members, demand, hosts) >= most
 
-        found += [_counted(way, cls, members, hosts) for way in _changes(beside, cls, helps_all)]
+            found += [_counted(way, cls, members, hosts) for way in _changes(beside, cls, helps_all)]
     cheapest: dict[str, Relaxation] = {}
-    for way, _ in sorted(found, key=lambda item: (item[0].cost, item[0].text)):
-        cheapest.setdefault(way.field if way.field not in (None, "move") else way.text, way)
+    for relaxation, _ in sorted(found, key=lambda item: (item[0].cost, item[0].text)):
+        name = relaxation.field if relaxation.field not in (None, "move") else relaxation.text
+        cheapest.setdefault(name or relaxation.text, relaxation)
     return tuple(list(cheapest.values())[:MAX_RELAXATIONS])
+
+
+def _candidates(
+    beside: Beside,
+    cls: DemandClass,
+    members: Sequence[str],
+    rejections: dict[str, Rejection],
+    helps: _Helps,
+) -> list[Way]:
+    """Return all ways that may be out; where the work is used up before, those found so far."""
+    ways: list[Way] = []
+    with suppress(WorkDone):
+        ways += _changes(beside, cls, helps)
+        for moid, rejection in rejections.items():
+            ways += _at_host(beside, cls, moid)
+            ways += _rules(beside, cls, moid, rejection)
+        ways += _sums(beside, cls, rejections)
+        ways += moves(beside, cls, members, list(rejections))
+    return _different(ways)
 
 
 def _different(ways: Sequence[Way]) -> list[Way]:
@@ -171,10 +192,10 @@ def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Way]:
         return []
     if beside.filtered(demand, moid) is None:
         return []
-    against = [item for item in filters() if item.rejects(problem, demand, host) is not None]
-    if len(against) != 1:
+    against = _against(beside, demand, moid)
+    if against is None:
         return []
-    way = against[0].relax(problem, demand, host)
+    way = against.relax(problem, demand, host)
     if way is None:
         return []
     trial = beside
@@ -185,7 +206,7 @@ def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Way]:
         demand = changed
     else:
         trial = trial.with_opened(moid)
-        if against[0].id == "gpu-model":
+        if against.id == "gpu-model":
             state = beside.rebooted(moid)
             if state is None:
                 return []
@@ -193,11 +214,28 @@ def _at_host(beside: Beside, cls: DemandClass, moid: str) -> list[Way]:
     return [Way(way, demand, trial)] if trial.why_not(cls, demand, moid) is None else []
 
 
+def _against(beside: Beside, demand: Demand, moid: str) -> Filter | None:
+    """Return the one filter that rejects a host, None where several do; hosts that are alike share it."""
+    problem = beside.problem
+    eligibility = eligibility_of(problem)
+    key = (eligibility.demand(demand), eligibility.place(problem, demand, moid))
+    if key not in beside.memo.against:
+        host = problem.inventory.host_by_moid[moid]
+        # The filter of sizes may tell hosts apart that are alike otherwise.
+        against = [item for item in filters() if item.rejects(problem, demand, host) is not None]
+        if not eligibility.fits_all(problem, demand, moid):
+            return against[0] if len(against) == 1 else None
+        beside.memo.against[key] = against[0] if len(against) == 1 else None
+    return beside.memo.against[key]
+
+
 def _rules(beside: Beside, cls: DemandClass, moid: str, rejection: Rejection) -> list[Way]:
     """The rule between VMs that alone keeps it off a host."""
-    found = []
+    found: list[Way] = []
+    if rejection.constraint not in ("apart", "together"):
+        return found
     for item in checks():
-        if item.id == rejection.constraint and item.id in ("apart", "together") and item.relax is not None:
+        if item.id == rejection.constraint and item.relax is not None:
             for way in item.relax(beside.problem, cls.demand):
                 rule = (way.field or "").removeprefix("rules[").removesuffix("].policy")
                 trial = beside.with_request(_without_rule(beside.problem.request, rule))
