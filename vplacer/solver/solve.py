@@ -10,6 +10,7 @@ from vplacer.constraints.state import Placement, Problem, State
 from vplacer.errors import InternalError
 from vplacer.solver.decode import decode
 from vplacer.solver.exact import Answer
+from vplacer.solver.heap import settled_heap
 from vplacer.solver.instance import Instance, build_instance
 from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, LevelResult, Solution, SolveOptions, Status, StoppedBy
@@ -29,6 +30,7 @@ def default_work(instance: Instance) -> float:
     return 3.0 + 0.01 * len(instance.tasks)
 
 
+@settled_heap()
 def solve(
     problem: Problem,
     options: SolveOptions,
