@@ -36,7 +36,7 @@ EVERY_TAKER = [Takers(static, label) for static in (False, True) for label in (F
 STATES_A_HOST = 3
 
 
-def _example(path: Path) -> Problem:
+def example(path: Path) -> Problem:
     name = path.stem.removesuffix("-nofit")
     site = load_site_text((REPO / "fixtures" / "sites" / f"{name}.yaml").read_text(), f"{name}.yaml")
     topologies = build_topologies(site.inventory, site.overlays)
@@ -113,7 +113,7 @@ def _check_lists(problem: Problem) -> None:
 
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
-    problem = _example(path)
+    problem = example(path)
     _check_filters(problem)
     _check_lists(problem)
 
@@ -126,7 +126,7 @@ def test_random(problem: Problem) -> None:
 
 
 def test_hosts_that_are_alike_share_their_lists() -> None:
-    problem = _example(REPO / "fixtures" / "requests" / "big96.yaml")
+    problem = example(REPO / "fixtures" / "requests" / "big96.yaml")
     instance = build_instance(problem, placements_today(problem), SolveOptions().levels)
     lists: dict[tuple[int, object], set[int]] = {}
     for task in instance.tasks:
