@@ -20,7 +20,8 @@ REQUESTS = REPO / "fixtures" / "requests"
 def _explained(path: Path) -> tuple[DemandReasons, ...]:
     problem = example(path)
     instance = build_instance(problem, placements_today(problem), SolveOptions().levels)
-    return explain(instance, (), tuple(sorted(demand.id for demand in problem.request.demands)))
+    unplaced = tuple(sorted(demand.id for demand in problem.request.demands))
+    return explain(instance, (), unplaced)[0]
 
 
 def _constraints(reasons: tuple[DemandReasons, ...]) -> dict[str, dict[str, str]]:
