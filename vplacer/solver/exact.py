@@ -159,7 +159,7 @@ def solve_exact(instance: Instance, *, seed: int, work: float, should_stop: Call
     """
     exact = ExactModel(instance, {})
     bounds: dict[str, int | None] = {}
-    columns: Mapping[int, Column] | None = None
+    last: cp_model.CpSolver | None = None
     stopped = False
     left = work
     for number, level in enumerate(instance.levels):
@@ -170,7 +170,7 @@ def solve_exact(instance: Instance, *, seed: int, work: float, should_stop: Call
         result = None
         if not should_stop():
             result = exact.solve(level.id, seed=seed, work=share, should_stop=should_stop)
-        elif columns is None:
+        elif last is None:
             # Whoever is in a hurry still wants an answer, if there is an easy one.
             share = min(share, HURRIED_WORK)
             result = exact.solve(level.id, seed=seed, work=share, should_stop=lambda: False)
@@ -181,10 +181,11 @@ def solve_exact(instance: Instance, *, seed: int, work: float, should_stop: Call
             bounds[level.id] = None
             continue
         bounds[level.id] = result.bound
-        columns = exact.columns(result.solver)
+        last = result.solver
         exact.require(level.id, result.value)
-        exact.hint(result.solver)
-    return _answer(instance, columns if columns is not None else exact.today(), bounds, stopped)
+        exact.hint(last)
+    columns = exact.columns(last) if last is not None else exact.today()
+    return _answer(instance, columns, bounds, stopped)
 
 
 def _answer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 
 from vplacer.inventory.pci import PciAddress
@@ -133,7 +134,7 @@ class HostCards:
             if named:
                 # A card that another VM may hold cannot be named for one.
                 self.part.model.add(sum(named) == 0).only_enforce_if(keep)
-        unions = _unions(self._pools)
+        unions = _unions(frozenset(self._pools))
         for number, pool in enumerate(sorted(unions or self._pools, key=sorted)):
             holders = [keep for cells, keep in self._unnamed if pool.intersection(cells)]
             if unions:
@@ -254,11 +255,12 @@ def _may_come_from(use: AskUse, cell: int) -> frozenset[int]:
     return frozenset((cell,))
 
 
-def _unions(pools: set[frozenset[int]]) -> set[frozenset[int]]:
+@lru_cache(maxsize=4096)
+def _unions(pools: frozenset[frozenset[int]]) -> frozenset[frozenset[int]]:
     """Every union of pools; empty where they are too many."""
     found: set[frozenset[int]] = set()
     for pool in sorted(pools, key=sorted):
         found |= {pool, *(other | pool for other in found)}
         if len(found) > _MOST_UNIONS:
-            return set()
-    return found
+            return frozenset()
+    return frozenset(found)
