@@ -16,6 +16,7 @@ from vplacer.errors import InternalError
 from vplacer.solver.bounds import plain_bounds
 from vplacer.solver.column import Column, column_of
 from vplacer.solver.exact import Answer, ExactModel
+from vplacer.solver.host_model import ROOM
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind, build_kinds
@@ -37,6 +38,9 @@ NEIGHBOURHOOD = 350
 NO_GAIN_LIMIT = 1
 """Neighbourhoods without a gain after which a level is left as it is, and one more for each unit of work."""
 
+
+ROOM_WEIGHT = 3
+"""Prices of level "room" are harder than those of the levels after it: it gets so many times their work."""
 
 WORK_A_CALL = 0.001
 WORK_A_MODEL = 0.04
@@ -96,7 +100,8 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
         most = plain.get(level.id)
         if level.id in ("power_cycles", "moves") and not all_placed:
             most = None
-        share = search.left / (len(instance.levels) - number)
+        weight = ROOM_WEIGHT if level.id == ROOM else 1
+        share = search.left * weight / (weight + len(instance.levels) - number - 1)
         bounds[level.id] = _level(search, level.id, most, share)
         search.targets[level.id] = search.value(level.id)
         if level.id.startswith("placed:"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from vplacer.constraints.state import Placement, Problem, State
@@ -134,7 +134,21 @@ def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[]
             return tried
         work -= TRIED_SHARE * work
     found = solve_columns(instance, seed=seed, work=work, should_stop=should_stop)
-    return tried if tried is not None and _ahead(instance, tried, found) else found
+    if tried is None:
+        return found
+    ahead = _ahead(instance, tried, found)
+    return _with_bounds(instance, tried, found) if ahead else _with_bounds(instance, found, tried)
+
+
+def _with_bounds(instance: Instance, best: Answer, other: Answer) -> Answer:
+    """Return an answer with the better bound of two, as far as both speak of the same levels before."""
+    bounds = dict(best.bounds)
+    for level in instance.levels:
+        told = [b for b in (best.bounds.get(level.id), other.bounds.get(level.id)) if b is not None]
+        bounds[level.id] = min(told, default=None)
+        if best.values[level.id] != other.values[level.id]:
+            break
+    return replace(best, bounds=bounds)
 
 
 def _ahead(instance: Instance, one: Answer, other: Answer) -> bool:
