@@ -119,10 +119,10 @@ def _series(name: str, peer: str, limits: Sequence[float], report: Report) -> li
 
 def _finished(answer: Answer) -> bool:
     """Whether more time would change nothing."""
-    if answer.peer == VPLACER:
-        return "stopped by time" not in answer.told["notes"]
     if all(level["bound"] == level["value"] for level in answer.told["levels"]):
         return True
+    if answer.peer == VPLACER:
+        return "stopped by time" not in answer.told["notes"]
     return answer.peer == "BtrPlace" and answer.told["vms"] == answer.told["asked"]
 
 
