@@ -24,8 +24,11 @@ from vplacer.solver.relaxing.lattice import Point, cheapest_points
 from vplacer.solver.trial import MAX_PLACED, Way, judged, place_gang, place_one_by_one
 
 MAX_RELAXATIONS = 4
-MAX_COMBINATIONS = 100
-"""So many combinations of changes are tried, where no single one helps."""
+COMBINATIONS = 6_000
+"""Hosts looked at, over all combinations of changes that are tried where no single one helps."""
+
+LEAST_COMBINATIONS = 12
+"""Fewer find nothing worth while: none is tried then."""
 MAX_SUMS = 16
 """Hosts whose sums are looked at: those of a cluster are one."""
 
@@ -63,7 +66,7 @@ def ways_out(
             def helps_all(demand: Demand) -> bool:
                 return helps_one(demand) and _lets_in(beside, cls, members, demand, hosts) >= most
 
-            found += [_counted(way, cls, members, hosts) for way in _changes(beside, cls, helps_all)]
+            found += [_counted(way, cls, members, hosts) for way in _changes(beside, cls, helps_all, 0)]
     cheapest: dict[str, Relaxation] = {}
     for relaxation, _ in sorted(found, key=lambda item: (item[0].cost, item[0].text)):
         name = relaxation.field if relaxation.field not in (None, "move") else relaxation.text
@@ -81,7 +84,8 @@ def _candidates(
     """Return all ways that may be out; where the work is used up before, those found so far."""
     ways: list[Way] = []
     with suppress(WorkDone):
-        ways += _changes(beside, cls, helps)
+        tries = min(100, COMBINATIONS // max(1, len(rejections)))
+        ways += _changes(beside, cls, helps, tries)
         for moid, rejection in rejections.items():
             ways += _at_host(beside, cls, moid)
             ways += _rules(beside, cls, moid, rejection)
@@ -147,7 +151,7 @@ def _unjudged(
     return place_one_by_one(beside, cls, members, demand, hosts)[0]
 
 
-def _changes(beside: Beside, cls: DemandClass, helps: _Helps) -> list[Way]:
+def _changes(beside: Beside, cls: DemandClass, helps: _Helps, tries: int) -> list[Way]:
     """Changes of the demand: one wish, of each as little as helps, or a smaller VM; else two at once."""
     vm = beside.problem.inventory.vm_by_moid.get(cls.demand.vm or cls.demand.template or "")
     least = (vm.hardware_version or 0) if vm is not None else 0
@@ -161,19 +165,19 @@ def _changes(beside: Beside, cls: DemandClass, helps: _Helps) -> list[Way]:
     chosen = [*found.values(), *sizes]
     if not chosen:
         chosen += islice((change for change in scaled(cls.demand) if helps(change.demand)), 1)
-    if not chosen:
-        chosen += _combined(beside.problem, cls.demand, helps)
+    if not chosen and tries >= LEAST_COMBINATIONS:
+        chosen += _combined(beside.problem, cls.demand, helps, tries)
     return [Way(change.relaxation, change.demand, beside) for change in chosen]
 
 
-def _combined(problem: Problem, demand: Demand, helps: _Helps) -> list[Change]:
+def _combined(problem: Problem, demand: Demand, helps: _Helps, tries: int) -> list[Change]:
     """The cheapest combination of changes that helps, where no change of one field does."""
     ladders = ladders_of(problem, demand)
 
     def reached(point: Point) -> bool:
         return any(helps(one) for one in demands_below(problem, demand, ladders, point))
 
-    points, _ = cheapest_points(ladders, reached, 1, MAX_COMBINATIONS)
+    points, _ = cheapest_points(ladders, reached, 1, tries)
     found = []
     for point in points:
         steps = [ladder.steps[height - 1] for ladder, height in zip(ladders, point, strict=True) if height]
