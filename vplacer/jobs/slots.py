@@ -154,12 +154,15 @@ def demand_named(problem: Problem, name: str) -> Demand:
             hint=f"use a managed object id: {', '.join(demand.vm or demand.id for demand in found)}",
         )
     alone = next((vm for vm in problem.request.left_alone if name in (vm.name, vm.vm)), None)
-    close = difflib.get_close_matches(name, sorted({demand.name for demand in demands}), n=1)
+    names = sorted({demand.name for demand in demands})
+    close = difflib.get_close_matches(name, names, n=1)
+    some = ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
+    hint = f"did you mean {close[0]}?" if close else f"it asks for: {some}" if names else None
     raise UnknownObjectError(
         "the request asks for no VM of this name" if alone is None else "this VM is left alone",
         obj=name,
         why="given with --place" if alone is None else alone.reason,
-        hint=f"did you mean {close[0]}?" if close and alone is None else None,
+        hint=hint if alone is None else None,
     )
 
 

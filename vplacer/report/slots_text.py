@@ -23,7 +23,7 @@ def slots_lines(found: SlotSet) -> list[str]:
                 f"share {shape.share}",
                 f"{count.total()} {'slot' if count.total() == 1 else 'slots'}",
                 demand_text(shape.demand),
-                shorten(where) if where else "no room for one",
+                shorten(where) if where else "no room beside the others",
             )
         )
     return [
