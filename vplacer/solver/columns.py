@@ -22,8 +22,9 @@ from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind, build_kinds
 from vplacer.solver.leaving import place_leaving
 from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
-from vplacer.solver.pricing import Pricer
+from vplacer.solver.pricing import Pricers
 from vplacer.solver.rows import Key
+from vplacer.solver.tables.search import TableSearch, takes
 from vplacer.solver.wishes import POINTS
 
 MAX_ROUNDS = 60
@@ -54,7 +55,7 @@ class _Search:
 
     instance: Instance
     kinds: tuple[HostKind, ...]
-    pricers: tuple[Pricer, ...]
+    pricers: Pricers
     seed: int
     work: float
     left: float
@@ -87,22 +88,32 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
     There is always an answer: every host as it is today.
     """
     kinds = build_kinds(instance)
+    tabled = TableSearch(instance, kinds, seed, work, should_stop).run() if takes(instance) else None
+    if tabled is not None and all(level.id in tabled.values for level in instance.levels):
+        plans = tuple(tabled.plans[position] for position in range(len(instance.tasks)))
+        return Answer(plans, dict(tabled.values), dict(tabled.bounds), tabled.stopped)
     keys: set[Key] = {key for row in instance.rows.rows for key in row.quantities}
     options = instance.problem.request.options
-    pricers = tuple(Pricer(kind, instance.classes, options, keys) for kind in kinds)
+    pricers = Pricers(kinds, instance.classes, options, keys)
     search = _Search(instance, kinds, pricers, seed, work, work, should_stop)
-    _start(search)
-    _place_leaving(search)
-    plain = plain_bounds(instance)
     bounds: dict[str, int | None] = {}
+    if tabled is None:
+        _start(search)
+        _place_leaving(search)
+    else:
+        _hold(search, tabled.plans)
+        bounds |= tabled.bounds
+        search.stopped = tabled.stopped
+    plain = plain_bounds(instance)
     all_placed = True
     for number, level in enumerate(instance.levels):
-        most = plain.get(level.id)
-        if level.id in ("power_cycles", "moves") and not all_placed:
-            most = None
-        weight = ROOM_WEIGHT if level.id == ROOM else 1
-        share = search.left * weight / (weight + len(instance.levels) - number - 1)
-        bounds[level.id] = _level(search, level.id, most, share)
+        if level.id not in bounds:
+            most = plain.get(level.id)
+            if level.id in ("power_cycles", "moves") and not all_placed:
+                most = None
+            weight = ROOM_WEIGHT if level.id == ROOM else 1
+            share = search.left * weight / (weight + len(instance.levels) - number - 1)
+            bounds[level.id] = _level(search, level.id, most, share)
         search.targets[level.id] = search.value(level.id)
         if level.id.startswith("placed:"):
             all_placed = all_placed and search.value(level.id) == plain.get(level.id, 0)
@@ -117,7 +128,8 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
 def _start(search: _Search) -> None:
     """Begin with every host as it is today: VMs that may be changed keep their place."""
     options = search.instance.problem.request.options
-    for kind, pricer in zip(search.kinds, search.pricers, strict=True):
+    for kind in search.kinds:
+        pricer = search.pricers[kind.index]
         today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
         column = column_of(kind.task, search.instance.classes, options, today)
         search.add(kind.index, column)
@@ -133,6 +145,19 @@ def _place_leaving(search: _Search) -> None:
     for kind in search.kinds:
         for position in kind.positions:
             search.add(kind.index, held[position])
+
+
+def _hold(search: _Search, plans: Mapping[int, HostPlan]) -> None:
+    """Take plans over as the answer held."""
+    options = search.instance.problem.request.options
+    made: dict[tuple[int, HostPlan], Column] = {}
+    for kind in search.kinds:
+        for position in kind.positions:
+            key = (kind.index, plans[position])
+            if key not in made:
+                made[key] = column_of(kind.task, search.instance.classes, options, plans[position])
+                search.add(kind.index, made[key])
+            search.held[position] = made[key]
 
 
 def _level(search: _Search, level: str, most: int | None, share: float) -> int | None:
@@ -152,10 +177,14 @@ def _level(search: _Search, level: str, most: int | None, share: float) -> int |
 
 def _price(search: _Search, level: str, bound: int | None, end: float) -> int | None:
     """Generate columns until none is worth it or the work is used up; return the bound."""
+    least = LEAST_ROUNDS if level.startswith("placed") else 0
+    if not least and search.pricers.work_to_make > search.left - end:
+        # Making the models would take all that is left.
+        search.stopped = True
+        return bound
     relaxation = Relaxation(search.kinds, search.instance.rows, level, dict(search.targets))
     for item in search.columns:
         relaxation.add(item)
-    least = LEAST_ROUNDS if level.startswith("placed") else 0
     for number in range(MAX_ROUNDS):
         if number >= least and (search.should_stop() or search.left <= end):
             search.stopped = True
@@ -163,7 +192,8 @@ def _price(search: _Search, level: str, bound: int | None, end: float) -> int | 
         duals = relaxation.solve()
         value = relaxation.constant(duals)
         added, told = False, True
-        for kind, pricer in zip(search.kinds, search.pricers, strict=True):
+        for kind in search.kinds:
+            pricer = search.pricers[kind.index]
             levels = {name: -dual for name, dual in duals.levels.items()}
             levels[level] = levels.get(level, 0) + SCALE
             price = pricer.price(_weights(search, kind, duals.rows), levels, search.seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
@@ -60,11 +60,7 @@ class Pricer:
     def trimmed(self, plan: HostPlan, seed: int) -> Price:
         """Return the column of a plan from which VMs were dropped, with vGPUs seated anew."""
         model = self.model.clone()
-        wanted = {(index, number): count for index, number, count in plan.chosen}
-        for index, listed in self.vars.chosen.items():
-            for option, variable in listed:
-                number = self.kind.task.options[index].index(option)
-                model.add(variable == wanted.get((index, number), 0))
+        self._fix(model, {(index, number): count for index, number, count in plan.chosen})
         for index, keep in self.vars.stays.items():
             model.add(keep == int(index in plan.stays))
         for index, keep in self.vars.as_is.items():
@@ -77,6 +73,18 @@ class Pricer:
         for index, seats in self.vars.seats.items():
             model.add(seats <= limits.get(index, 0))
         return self._solve(model, {}, {level: 1}, seed)
+
+    def fits(self, wanted: Mapping[tuple[int, int], int], seed: int) -> bool:
+        """Whether the host takes just these: how often by class and option number."""
+        model = self.model.clone()
+        self._fix(model, wanted)
+        return run(model, seed=seed, work=MAX_WORK_A_PRICE).value is not None
+
+    def _fix(self, model: cp_model.CpModel, wanted: Mapping[tuple[int, int], int]) -> None:
+        for index, listed in self.vars.chosen.items():
+            for option, variable in listed:
+                number = self.kind.task.options[index].index(option)
+                model.add(variable == wanted.get((index, number), 0))
 
     def _solve(
         self, model: cp_model.CpModel, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int
@@ -98,3 +106,37 @@ class Pricer:
             plan = read_plan(result.solver, self.vars, self.kind.task.options)
             column = column_of(self.kind.task, self.classes, self.options, plan)
         return Price(column, result.bound, result.work)
+
+
+WORK_A_MODEL = 0.00002
+"""Work of making the model of one host, for each option in it."""
+
+
+class Pricers:
+    """The pricers of all kinds, each made when it is first asked for."""
+
+    def __init__(
+        self,
+        kinds: Sequence[HostKind],
+        classes: tuple[DemandClass, ...],
+        options: RequestOptions,
+        keys: set[Key],
+    ) -> None:
+        self._kinds, self._classes, self._options, self._keys = kinds, classes, options, keys
+        self._made: dict[int, Pricer] = {}
+
+    def __getitem__(self, kind: int) -> Pricer:
+        if kind not in self._made:
+            self._made[kind] = Pricer(self._kinds[kind], self._classes, self._options, self._keys)
+        return self._made[kind]
+
+    @property
+    def work_to_make(self) -> float:
+        """Work of making those that are not made yet."""
+        options = sum(
+            len(listed)
+            for kind in self._kinds
+            if kind.index not in self._made
+            for listed in kind.task.options.values()
+        )
+        return WORK_A_MODEL * options

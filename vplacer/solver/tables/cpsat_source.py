@@ -1,0 +1,132 @@
+"""Prices by the host model, for kinds of hosts that no table can price, and to prove what a table claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.errors import InternalError
+from vplacer.request.demand import RequestOptions
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.column import Column
+from vplacer.solver.kinds import HostKind
+from vplacer.solver.pricing import Pricer
+from vplacer.solver.rows import Key
+from vplacer.solver.tables.items import Item
+from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.sources import Duals, RowTerms
+
+Array = npt.NDArray[Any]
+
+
+def merged(classes: Sequence[DemandClass], items: Sequence[Item]) -> tuple[DemandClass, ...]:
+    """Return the classes with all VMs of an item in the class that leads it."""
+    found = list(classes)
+    for item in items:
+        members = tuple(member for index in item.classes for member in classes[index].members)
+        found[item.lead] = replace(classes[item.lead], members=members)
+    return tuple(found)
+
+
+class CpSatSource:
+    """Prices kinds one by one, exactly."""
+
+    cheap = False
+
+    def __init__(
+        self,
+        kinds: Sequence[HostKind],
+        numbers: Sequence[int],
+        items: Sequence[Item],
+        classes: tuple[DemandClass, ...],
+        options: RequestOptions,
+        terms: RowTerms,
+        seed: int,
+    ) -> None:
+        """Take the kinds.
+
+        Args:
+            kinds: the kinds to price.
+            numbers: their positions among all kinds.
+            items: the items.
+            classes: classes, merged by item.
+            options: of the request.
+            terms: what rows say of an item on a host.
+            seed: for CP-SAT.
+        """
+        self.kinds = tuple(numbers)
+        self.work = 0.0
+        self._hosts = tuple(kinds)
+        self._item_of = {item.lead: item.index for item in items}
+        self._classes, self._options, self._terms, self._seed = classes, options, terms, seed
+        self._pricers: dict[int, Pricer] = {}
+        self._found: dict[int, Column | None] = {}
+
+    def price(self, duals: Duals, deep: bool) -> Array:  # noqa: ARG002 - always the true one
+        """Return the best value of each kind."""
+        return np.array([self.price_one(number, duals) for number in range(len(self.kinds))], np.int64)
+
+    def price_one(self, number: int, duals: Duals) -> int:
+        """Return the best value of one kind, by its number here."""
+        pricer = self._pricer(number)
+        host = self._hosts[number].task.state.host.moid
+        weights: dict[Key, int] = {}
+        for key in pricer.quantities:
+            item = self._item_of[int(key[1])]
+            charge = sum(duals.row[name] * weight for name, weight in self._terms.on(item, host).items())
+            if duals.item[item] != charge:
+                weights[key] = duals.item[item] - charge
+        levels = {"locality": duals.point} if duals.point else {}
+        price = pricer.price(weights, levels, self._seed)
+        self.work += price.work
+        self._found[number] = price.column
+        if price.bound is None:
+            raise InternalError("a host has no price", obj=self._hosts[number].task.state.host.name)
+        return max(0, price.bound)
+
+    def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
+        """Return the columns of the last prices of some kinds."""
+        return [self._light(number) for number in numbers]
+
+    def fits(self, number: int, seats: Sequence[tuple[int, int, int]]) -> bool:
+        """Whether a host of a kind takes (item, option number, count) and nothing else."""
+        pricer = self._pricer(number)
+        lead = {index: item for item, index in self._item_of.items()}
+        wanted = {(lead[item], option): count for item, option, count in seats}
+        return pricer.fits(wanted, self._seed)
+
+    def _light(self, number: int) -> LightColumn | None:
+        column = self._found.get(number)
+        if column is None or not column.plan.chosen:
+            return None
+        host = self._hosts[number].task.state.host.moid
+        seats = tuple(sorted((self._item_of[c], n) for c, n in column.plan.seats().items()))
+        terms: dict[str, int] = {}
+        for item, count in seats:
+            for name, weight in self._terms.on(item, host).items():
+                terms[name] = terms.get(name, 0) + weight * count
+        points = column.levels.get("locality", 0)
+        return LightColumn(
+            self.kinds[number],
+            seats,
+            points,
+            tuple(sorted((n, w) for n, w in terms.items() if w)),
+            column.plan,
+        )
+
+    def _pricer(self, number: int) -> Pricer:
+        if number not in self._pricers:
+            kind = self._hosts[number]
+            options: Mapping[int, Any] = {
+                index: listed for index, listed in kind.task.options.items() if index in self._item_of
+            }
+            task = replace(kind.task, options=dict(options))
+            keys: set[Key] = {("seats", index) for index in options}
+            self._pricers[number] = Pricer(
+                HostKind(kind.index, kind.positions, task), self._classes, self._options, keys
+            )
+        return self._pricers[number]

@@ -1,0 +1,266 @@
+"""Hosts that differ only in what is left of them are one family: the same seatings, other residuals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vplacer.constraints.registry import filters
+from vplacer.constraints.supply import overcommit
+from vplacer.inventory.pci import PciAddress
+from vplacer.request.demand import BoundBy, RequestOptions
+from vplacer.solver.host_state import HostState
+from vplacer.solver.instance import Instance
+from vplacer.solver.kinds import HostKind
+from vplacer.solver.option import Option
+from vplacer.solver.tables.items import Item
+from vplacer.solver.tables.seatings import Part, Seating, Slot, seatings_of, slots_of
+from vplacer.solver.tables.vgpu_room import vgpu_room
+
+
+@dataclass(frozen=True)
+class Member:
+    """A kind of host in its family: free devices per node position and slot."""
+
+    kind: HostKind
+    slots: tuple[Slot, ...]
+    sizes: Mapping[tuple[int, Slot], int]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Kinds of hosts with the same seatings, as far as what is free allows each.
+
+    ``only``: seatings, by number, that only some members have although others have the devices too (what
+    a label or the platform may choose depends on all that is free), and which members. What rows say of
+    single hosts is the same for all of them.
+    """
+
+    members: tuple[Member, ...]
+    seatings: tuple[Seating, ...]
+    only: Mapping[int, frozenset[int]]
+
+
+def build_families(
+    instance: Instance, kinds: Sequence[HostKind], items: Sequence[Item], terms: Mapping[str, object]
+) -> tuple[Family, ...]:
+    """Group kinds of hosts into families.
+
+    Args:
+        instance: the instance.
+        kinds: kinds whose hosts decompose into nodes.
+        items: the items.
+        terms: by host moid, what rows say of single hosts; hosts that are not named share it.
+    """
+    ratios = instance.problem.request.options
+    groups: dict[object, list[HostKind]] = defaultdict(list)
+    for kind in kinds:
+        state = kind.task.state
+        key = (id(state.topology), _sizes_key(state, ratios), _left_out(instance, kind, items))
+        groups[key].append(kind)
+    families: list[Family] = []
+    for members in groups.values():
+        whole = _Builder(instance, members, items).build()
+        families += _by_terms(whole, terms)
+    return tuple(families)
+
+
+def _by_terms(family: Family, terms: Mapping[str, object]) -> list[Family]:
+    """Split a family by what rows say of its hosts; the seatings, and so the tables, stay the same."""
+    groups: dict[object, list[int]] = defaultdict(list)
+    for number, member in enumerate(family.members):
+        groups[terms.get(member.kind.task.state.host.moid)].append(number)
+    found = []
+    for numbers in groups.values():
+        at = {number: new for new, number in enumerate(numbers)}
+        only = {
+            name: frozenset(at[number] for number in members if number in at)
+            for name, members in family.only.items()
+        }
+        found.append(Family(tuple(family.members[n] for n in numbers), family.seatings, only))
+    return found
+
+
+def _sizes_key(state: HostState, options: RequestOptions) -> object:
+    """All that the size of a VM on a host depends on."""
+    host = state.host
+    nodes = tuple((node.id, node.core_count) for node in host.numa_nodes)
+    return (
+        overcommit(options.cpu_overcommit, host.cluster, 4.0),
+        overcommit(options.memory_overcommit, host.cluster, 1.0),
+        host.core_count,
+        host.thread_count,
+        host.hyperthreading_active,
+        host.cpu_hz,
+        nodes,
+        host.vgpu_profiles,
+        host.vgpu_types,
+    )
+
+
+def _left_out(instance: Instance, kind: HostKind, items: Sequence[Item]) -> frozenset[int]:
+    """Items that a filter keeps off a host, whatever is free there."""
+    known = {item.id for item in filters()} | {"ha-admission", "together"}
+    moid = kind.task.state.host.moid
+    options = kind.task.options
+    found = set()
+    for item in items:
+        if item.lead not in options:
+            rejection = instance.rejections.get((item.lead, moid))
+            if rejection is not None and rejection.constraint in known:
+                found.add(item.index)
+    return frozenset(found)
+
+
+Place = tuple[tuple[Part, ...], tuple[tuple[str, int], ...]]
+"""Parts and vGPUs of a seating."""
+
+
+class _Builder:
+    """Builds the families of hosts with one topology."""
+
+    def __init__(self, instance: Instance, kinds: list[HostKind], items: Sequence[Item]) -> None:
+        self.instance = instance
+        self.items = items
+        least = _least_addresses([kind.task.state for kind in kinds])
+        self.members = tuple(_member(kind, least) for kind in kinds)
+        places = sorted({place for member in self.members for place in member.sizes}, key=str)
+        self.column = {place: number for number, place in enumerate(places)}
+        self.free = np.array(
+            [[member.sizes.get(place, 0) for place in places] for member in self.members], np.int32
+        ).reshape(len(self.members), len(places))
+        self._rooms: dict[tuple[int, tuple[str, ...]], list[tuple[int, ...]]] = {}
+        self._said: dict[tuple[int, int, int], tuple[Seating, ...]] = {}
+
+    def build(self) -> Family:
+        """Return the family."""
+        seatings: list[Seating] = []
+        only: dict[int, frozenset[int]] = {}
+        whole = self._largest()
+        for item in self.items:
+            listed = [member.kind.task.options.get(item.lead) for member in self.members]
+            if not any(listed):
+                continue
+            if any(_steered(options) for options in listed if options):
+                self._add_steered(item, seatings, only)
+            else:
+                seatings += {s.what: s for number in whole for s in self._own(item, number)}.values()
+        return Family(self.members, tuple(seatings), only)
+
+    def _own(self, item: Item, number: int) -> tuple[Seating, ...]:
+        """The seatings of an item on one kind, from its own options."""
+        member = self.members[number]
+        options = member.kind.task.options.get(item.lead, ())
+        key = (item.index, id(options), id(member.slots))
+        if key not in self._said:
+            cls = self.instance.classes[item.lead]
+            state = member.kind.task.state
+            self._said[key] = tuple(
+                seatings_of(
+                    item.index, cls, options, state, member.slots, self.instance.problem.request.options
+                )
+            )
+        return self._said[key]
+
+    def _add_steered(self, item: Item, seatings: list[Seating], only: dict[int, frozenset[int]]) -> None:
+        """Add the seatings of a steered item, and note those that not all have whose devices suffice.
+
+        Where members differ in a seating's points alone, all have it with the fewest.
+        """
+        sure: dict[Place, dict[int, Seating]] = defaultdict(dict)
+        others: dict[Place, list[tuple[int, Seating]]] = defaultdict(list)
+        for number in range(len(self.members)):
+            for seating in self._own(item, number):
+                place = (seating.parts, seating.tokens)
+                sure.setdefault(place, {})
+                if not seating.sure:
+                    others[place].append((number, seating))
+                elif number not in sure[place] or seating.points > sure[place][number].points:
+                    sure[place][number] = seating
+        for place, has in sure.items():
+            variants: dict[tuple[int, bool], dict[int, Seating]] = defaultdict(dict)
+            least = min(has.values(), key=lambda s: s.points, default=None)
+            everywhere = least is not None and not (self._room_for(least) - has.keys())
+            if least is not None and everywhere:
+                seatings.append(least)
+            for number, seating in [*has.items(), *others[place]]:
+                known = has.get(number) if not seating.sure else least if everywhere else None
+                if known is None or seating.points > known.points:
+                    variants[seating.points, seating.sure][number] = seating
+            for alike in variants.values():
+                only[len(seatings)] = frozenset(alike)
+                seatings.append(alike[min(alike)])
+
+    def _room_for(self, seating: Seating) -> set[int]:
+        """Which members have the devices that a seating takes."""
+        room = np.ones(len(self.members), bool)
+        for part in seating.parts:
+            for slot, count in part.takes:
+                column = self.column.get((part.position, slot))
+                if column is None:
+                    return set()
+                room &= self.free[:, column] >= count
+        found = {int(number) for number in np.nonzero(room)[0]}
+        if seating.tokens:
+            found = {number for number in found if self._seats(number, dict(seating.tokens))}
+        return found
+
+    def _seats(self, number: int, tokens: dict[str, int]) -> bool:
+        """Whether a member's cards take some vGPUs together."""
+        state = self.members[number].kind.task.state
+        names = tuple(sorted(tokens))
+        key = (id(state), names)
+        if key not in self._rooms:
+            self._rooms[key] = vgpu_room(state, names)
+        return any(
+            all(have >= tokens[name] for have, name in zip(room, names, strict=True))
+            for room in self._rooms[key]
+        )
+
+    def _largest(self) -> list[int]:
+        """Members of which no other has as much of everything free: theirs are all the seatings there are."""
+        rows, first = np.unique(self.free, axis=0, return_index=True)
+        kept = [int(at) for row, at in zip(rows, first, strict=True) if int((rows >= row).all(1).sum()) == 1]
+        return sorted(kept)
+
+
+def _steered(options: Sequence[Option]) -> bool:
+    """Whether somebody else chooses a card: then what is free elsewhere matters too."""
+    return any(use.bound_by is not BoundBy.STATIC for option in options for use in option.uses)
+
+
+def _least_addresses(states: list[HostState]) -> dict[PciAddress, PciAddress]:
+    """The smallest address among those that share a cell on some host."""
+    parent: dict[PciAddress, PciAddress] = {}
+
+    def root(address: PciAddress) -> PciAddress:
+        while parent[address] != address:
+            address = parent[address]
+        return address
+
+    for addresses in {cell.addresses for state in states for cell in state.cells}:
+        for address in addresses:
+            parent.setdefault(address, address)
+        first = root(addresses[0])
+        for address in addresses[1:]:
+            other = root(address)
+            low, high = min(first, other), max(first, other)
+            parent[high] = low
+            first = low
+    return {address: root(address) for address in parent}
+
+
+def _member(kind: HostKind, least: dict[PciAddress, PciAddress]) -> Member:
+    state = kind.task.state
+    slots = slots_of(state, least)
+    sizes: dict[tuple[int, Slot], int] = defaultdict(int)
+    for cell, slot in zip(state.cells, slots, strict=True):
+        node = cell.card.node
+        position = state.node_position(node) if node is not None and node in state.node_ids else -1
+        sizes[position, slot] += cell.size
+        if cell.virtual_functions:
+            sizes[position, ("function", *slot)] += cell.virtual_functions
+    return Member(kind, slots, dict(sizes))

@@ -1,0 +1,90 @@
+"""From patterns to plans of hosts: which option of which class, how often, and which card each vGPU is on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vplacer.errors import InternalError
+from vplacer.inventory.pci import PciAddress
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.host_state import HostState
+from vplacer.solver.tables.items import Item
+from vplacer.solver.vgpu_patterns import card_patterns
+
+
+@dataclass(frozen=True, slots=True)
+class HostSeats:
+    """What one host takes: (item, option number of its leading class, count)."""
+
+    position: int
+    seats: tuple[tuple[int, int, int], ...]
+
+
+def deal(
+    hosts: Sequence[HostSeats], items: Sequence[Item], classes: Sequence[DemandClass]
+) -> dict[int, list[tuple[int, int, int]]]:
+    """Give the seats of items to their classes, the highest priority first.
+
+    Seats beyond what is asked for stay empty, those of the last hosts first.
+
+    Returns:
+        (class, option number, count) by host position.
+    """
+    waiting = {item.index: [[index, classes[index].count] for index in item.classes] for item in items}
+    dealt: dict[int, list[tuple[int, int, int]]] = {}
+    for host in sorted(hosts, key=lambda h: h.position):
+        mine: Counter[tuple[int, int]] = Counter()
+        for item, option, count in host.seats:
+            left = count
+            for entry in waiting[item]:
+                taken = min(left, entry[1])
+                if taken:
+                    mine[entry[0], option] += taken
+                    entry[1] -= taken
+                    left -= taken
+        dealt[host.position] = [(index, option, count) for (index, option), count in sorted(mine.items())]
+    return dealt
+
+
+def host_plan(chosen: Sequence[tuple[int, int, int]], state: HostState, needs: dict[str, int]) -> HostPlan:
+    """Return the plan of a host on which no VM may be changed.
+
+    Args:
+        chosen: (class, option number, count).
+        state: the host.
+        needs: vGPUs per profile of all that is chosen.
+    """
+    return HostPlan(tuple(sorted(chosen)), (), (), seat_vgpus(state, needs))
+
+
+def seat_vgpus(state: HostState, needs: dict[str, int]) -> tuple[tuple[int, str, int], ...]:
+    """Seat vGPUs on the cards of a host: (cell, profile, count)."""
+    names = tuple(sorted(name for name, count in needs.items() if count))
+    if not names:
+        return ()
+    held: dict[PciAddress, tuple[str, ...]] = dict(state.vgpu_held)
+    cells = [cell for cell in state.cells if cell.card.kind == "gpu" and cell.card.vgpu]
+    reached: dict[tuple[int, ...], tuple[tuple[int, tuple[int, ...]], ...]] = {(0,) * len(names): ()}
+    wanted = tuple(needs[name] for name in names)
+    for cell in cells:
+        patterns = card_patterns(state.host, cell.card, held.get(cell.addresses[0], ()), names)
+        then = dict(reached)
+        for counts, way in reached.items():
+            for pattern in patterns:
+                total = tuple(a + b for a, b in zip(counts, pattern, strict=True))
+                if any(pattern) and all(a <= b for a, b in zip(total, wanted, strict=True)):
+                    then.setdefault(total, (*way, (cell.index, pattern)))
+        reached = then
+        if wanted in reached:
+            break
+    if wanted not in reached:
+        raise InternalError("vGPUs were counted that no card takes", obj=state.host.name)
+    return tuple(
+        (cell, name, count)
+        for cell, pattern in reached[wanted]
+        for name, count in zip(names, pattern, strict=True)
+        if count
+    )

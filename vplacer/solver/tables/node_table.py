@@ -1,0 +1,323 @@
+"""The best value of every residual of one kind of NUMA node, for given values of the seatings.
+
+``W[state][cores][memory]`` = the greatest value of VMs that fit a node with that device state and so
+many units of cores and memory left. Sizes are rounded down to whole units, rooms as well: what fits
+exactly fits in units too, so that a table is never below the truth (an upper bound), and equal to it
+where all sizes are multiples of the units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.errors import InternalError
+from vplacer.solver.tables.symmetry import canonical, symmetries
+
+Ints = npt.NDArray[Any]
+State = tuple[int, ...]
+"""Free devices per slot of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSeating:
+    """One way for an item to sit on a node. ``takes``: (slot, count), sorted."""
+
+    item: int
+    takes: tuple[tuple[int, int], ...]
+    millicores: int
+    memory_mib: int
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Size of one step of a table's axes."""
+
+    millicores: int
+    memory_mib: int
+
+
+@dataclass(frozen=True)
+class _Choices:
+    """What may be placed next in one state: sizes in units, value, way to the residual after, seating."""
+
+    cores: Ints
+    memory: Ints
+    value: Ints
+    step: Ints
+    seating: Ints
+
+
+@dataclass
+class NodeTable:
+    """One kind of node.
+
+    ``most``: the largest residual, in units, that is looked up. ``canonical``: for each state, the number
+    of the one that stands for all like it: the table has only these. ``_sorts``: seatings by what they
+    take, those taken by the same VMs together.
+    """
+
+    seatings: tuple[NodeSeating, ...]
+    units: Units
+    most: tuple[int, int]
+    states: tuple[State, ...]
+    index: dict[State, int]
+    canonical: Ints
+    _sorts: tuple[tuple[int, ...], ...] = ()
+    _after: tuple[tuple[tuple[int, int], ...], ...] = ()
+    _beside: dict[tuple[tuple[int, int], ...], Ints] = field(default_factory=dict)
+    _alike: dict[tuple[int, int, int, int], list[int]] = field(default_factory=dict)
+
+    def flat(self, state: Any, cores: Any, memory: Any) -> Any:
+        """Return the position of a residual in ``values``: of one, or of an array of them."""
+        return (self.canonical[state] * (self.most[0] + 1) + cores) * (self.most[1] + 1) + memory
+
+    def after(self, takes: tuple[tuple[int, int], ...]) -> Ints:
+        """Return, for each state, the state after some devices are taken; -1 where it cannot give them."""
+        known = self._beside.get(takes)
+        if known is None:
+            found = [taken(state, takes) for state in self.states]
+            known = np.array([-1 if f is None else self.index.get(f, -1) for f in found], np.int32)
+            self._beside[takes] = known
+        return known
+
+    def fill(self, worth: Sequence[int]) -> FilledTable:
+        """Return the best value of every residual.
+
+        Args:
+            worth: value of each seating; those not above zero are never placed.
+        """
+        kept = [self._undominated(members, worth) for members in self._sorts]
+        width, height = self.most[0] + 1, self.most[1] + 1
+        kind = self._number_type(kept)
+        base = self._without_devices(kept[0], kind)
+        table = np.empty((len(self._after), width, height), kind)
+        room = np.empty((width, height), kind)
+        shifted: dict[tuple[int, int], Ints] = {}
+        for state, after in enumerate(self._after):
+            here = table[state]
+            here[...] = base
+            for group, then in after:
+                if not kept[group]:
+                    continue
+                if (group, then) not in shifted:
+                    shifted[group, then] = _shifted(kept[group], table[then], room)
+                np.maximum(here, shifted[group, then], out=here)
+        return FilledTable(table.reshape(-1), self.most, self._after, kept)
+
+    def reseated(self, state: int, seatings: Sequence[int]) -> tuple[int, ...]:
+        """Return seatings like those given that a state, not one like it, has the devices for.
+
+        A trace is told in the state that stands for all like it.
+        """
+        if not self._alike:
+            for number, seating in enumerate(self.seatings):
+                self._alike.setdefault(_look(seating), []).append(number)
+        order = sorted(seatings, key=lambda n: (-sum(c for _, c in self.seatings[n].takes), n))
+        found = self._reseat(self.states[state], order)
+        if found is None:
+            raise InternalError("a traced pattern has no seats in the state it was traced for")
+        return tuple(sorted(found))
+
+    def _reseat(self, state: State, order: Sequence[int]) -> list[int] | None:
+        if not order:
+            return []
+        for number in self._alike[_look(self.seatings[order[0]])]:
+            after = taken(state, self.seatings[number].takes)
+            if after is not None:
+                rest = self._reseat(after, order[1:])
+                if rest is not None:
+                    return [number, *rest]
+        return None
+
+    def _undominated(self, members: tuple[int, ...], worth: Sequence[int]) -> list[tuple[int, int, int, int]]:
+        """(cores, memory, value, seating) of those that no other of the group makes needless."""
+        sized = []
+        for number in members:
+            seating = self.seatings[number]
+            cores = seating.millicores // self.units.millicores
+            memory = seating.memory_mib // self.units.memory_mib
+            if worth[number] > 0 and cores <= self.most[0] and memory <= self.most[1]:
+                sized.append((cores, memory, worth[number], number))
+        sized.sort(key=lambda s: (-s[2], s[0], s[1], s[3]))
+        kept: list[tuple[int, int, int, int]] = []
+        for one in sized:
+            if not any(k[0] <= one[0] and k[1] <= one[1] for k in kept):
+                kept.append(one)
+        return kept
+
+    def _number_type(self, kept: list[list[tuple[int, int, int, int]]]) -> type[np.int32] | type[np.int64]:
+        """The smaller number type that no sum of values on a node can overflow."""
+        every = [one for group in kept for one in group]
+        most = max((value for _, _, value, _ in every), default=0)
+        least = min((cores for cores, _, _, _ in every), default=1)
+        return np.int32 if most * (self.most[0] // max(1, least) + 1) < 2**31 else np.int64
+
+    def _without_devices(
+        self, kept: list[tuple[int, int, int, int]], kind: type[np.int32] | type[np.int64]
+    ) -> Ints:
+        """The best of VMs that take no device: any number of each."""
+        width, height = self.most[0] + 1, self.most[1] + 1
+        base = np.zeros((width, height), kind)
+        for cores, memory, value, _ in kept:
+            for row in range(cores, width):
+                here = base[row, memory:]
+                np.maximum(here, base[row - cores, : height - memory] + kind(value), out=here)
+        return base
+
+
+@dataclass
+class FilledTable:
+    """A table for some values of the seatings: the best value of each residual, and how it is reached."""
+
+    values: Ints
+    most: tuple[int, int]
+    _after: tuple[tuple[tuple[int, int], ...], ...]
+    _kept: list[list[tuple[int, int, int, int]]]
+    _choices: dict[int, _Choices] = field(default_factory=dict)
+    _traced: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def trace(self, flats: Sequence[int]) -> None:
+        """Find seatings, by number, whose values add up to the value of each of some residuals.
+
+        They are then told by `traced`.
+        """
+        height = self.most[1] + 1
+        size = (self.most[0] + 1) * height
+        names = [flat for flat in dict.fromkeys(flats) if flat not in self._traced]
+        found: list[list[int]] = [[] for _ in names]
+        at = np.array(names, np.int64)
+        open_rows = np.arange(len(names))
+        while len(open_rows):
+            open_rows = open_rows[self.values[at[open_rows]] > 0]
+            states = at[open_rows] // size
+            for state in np.unique(states):
+                rows = open_rows[states == state]
+                self._step(int(state), rows, at, found, size, height)
+        for flat, numbers in zip(names, found, strict=True):
+            self._traced[flat] = tuple(sorted(numbers))
+
+    def traced(self, flat: int) -> tuple[int, ...]:
+        """Return the seatings found for a residual."""
+        return self._traced[flat]
+
+    def _step(self, state: int, rows: Ints, at: Ints, found: list[list[int]], size: int, height: int) -> None:
+        """Place one VM on each of some residuals of one state."""
+        options = self._options(state)
+        here = at[rows]
+        cores, memory = (here % size) // height, here % height
+        fits = (options.cores <= cores[:, None]) & (options.memory <= memory[:, None])
+        then = np.where(fits, here[:, None] + options.step, 0)
+        hit = fits & (self.values[then] + options.value == self.values[here][:, None])
+        chosen = hit.argmax(axis=1)
+        at[rows] = then[np.arange(len(rows)), chosen]
+        for row, number in zip(rows.tolist(), options.seating[chosen].tolist(), strict=True):
+            found[row].append(number)
+
+    def _options(self, state: int) -> _Choices:
+        known = self._choices.get(state)
+        if known is None:
+            rows = [(*kept, then) for group, then in self._after[state] for kept in self._kept[group]]
+            rows += [(*kept, state) for kept in self._kept[0]]
+            array = np.array(rows, np.int64).reshape(len(rows), 5)
+            height = self.most[1] + 1
+            size = (self.most[0] + 1) * height
+            step = (array[:, 4] - state) * size - array[:, 0] * height - array[:, 1]
+            known = _Choices(array[:, 0], array[:, 1], array[:, 2], step, array[:, 3])
+            self._choices[state] = known
+        return known
+
+
+def _shifted(kept: list[tuple[int, int, int, int]], after: Ints, room: Ints) -> Ints:
+    """The best that begins with one of some seatings and goes on in the state after it."""
+    width, height = after.shape
+    best = np.zeros((width, height), after.dtype)
+    for cores, memory, value, _ in kept:
+        left = room[: width - cores, : height - memory]
+        np.add(after[: width - cores, : height - memory], after.dtype.type(value), out=left)
+        np.maximum(best[cores:, memory:], left, out=best[cores:, memory:])
+    return best
+
+
+def build_table(
+    seatings: tuple[NodeSeating, ...],
+    starts: Iterable[State],
+    most: tuple[int, int],
+    units: Units,
+    beside: Iterable[tuple[tuple[int, int], ...]] = (),
+) -> NodeTable:
+    """Build the table of a kind of node, without values yet.
+
+    Args:
+        seatings: the ways to sit on it.
+        starts: device states that hosts have.
+        most: the largest millicores and MiB that a residual has.
+        beside: what VMs that are no seatings of the node alone may take of it.
+        units: steps of the axes; no seating takes less than one step of cores.
+    """
+    members: dict[tuple[tuple[int, int], ...], list[int]] = {(): []}
+    for number, seating in enumerate(seatings):
+        members.setdefault(seating.takes, []).append(number)
+    contents = {
+        take: frozenset(_look(seatings[number]) for number in numbers) for take, numbers in members.items()
+    }
+    others = set(beside)
+    states = _closure(set(starts), [*contents, *others])
+    slots = len(states[0]) if states else 0
+    orders = symmetries(contents, slots)
+    stands = [canonical(state, orders) for state in states]
+    kept = sorted(set(stands), key=lambda state: (sum(state), state))
+    number_of = {state: number for number, state in enumerate(kept)}
+    sort_of = {content: n for n, content in enumerate(dict.fromkeys(contents.values()))}
+    members_of = {sort_of[contents[take]]: tuple(numbers) for take, numbers in reversed(members.items())}
+    afters = []
+    for state in kept:
+        here = set()
+        for take, content in contents.items():
+            after = taken(state, take) if take else None
+            if after is not None:
+                here.add((sort_of[content], number_of[canonical(after, orders)]))
+        afters.append(tuple(sorted(here)))
+    return NodeTable(
+        seatings=seatings,
+        units=units,
+        most=(most[0] // units.millicores, most[1] // units.memory_mib),
+        states=states,
+        index={state: number for number, state in enumerate(states)},
+        canonical=np.array([number_of[state] for state in stands], np.int64),
+        _sorts=tuple(members_of[n] for n in range(len(members_of))),
+        _after=tuple(afters),
+    )
+
+
+def _look(seating: NodeSeating) -> tuple[int, int, int, int]:
+    return (seating.item, seating.millicores, seating.memory_mib, seating.points)
+
+
+def _closure(starts: set[State], takes: Sequence[tuple[tuple[int, int], ...]]) -> tuple[State, ...]:
+    """All states that are reached by taking devices."""
+    found = set(starts)
+    todo = list(found)
+    while todo:
+        state = todo.pop()
+        for take in takes:
+            after = taken(state, take)
+            if after is not None and after not in found:
+                found.add(after)
+                todo.append(after)
+    return tuple(sorted(found, key=lambda state: (sum(state), state)))
+
+
+def taken(state: State, takes: tuple[tuple[int, int], ...]) -> State | None:
+    """Return the state after some devices are taken, None if there are not so many."""
+    left = list(state)
+    for slot, count in takes:
+        left[slot] -= count
+        if left[slot] < 0:
+            return None
+    return tuple(left)

@@ -1,0 +1,78 @@
+"""Which option of a host's own list a pattern's seating is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from vplacer.errors import InternalError
+from vplacer.solver.host_model import HostTask
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.instance import Instance
+from vplacer.solver.tables.families import Member
+from vplacer.solver.tables.items import Item
+from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.seatings import Seating, seatings_of
+from vplacer.solver.tables.starts import FamilyStarts
+
+
+class OwnOptions:
+    """Finds the options of hosts again."""
+
+    def __init__(self, instance: Instance, items: Sequence[Item], starts: Sequence[FamilyStarts]) -> None:
+        self.instance = instance
+        self.items = items
+        self._item_of = {item.lead: item.index for item in items}
+        self._member: dict[str, Member] = {}
+        for found in starts:
+            for member in found.family.members:
+                for position in member.kind.positions:
+                    moid = instance.tasks[position].state.host.moid
+                    self._member[moid] = member
+        self._known: dict[object, dict[tuple[object, ...], int]] = {}
+
+    def seats(self, task: HostTask, column: LightColumn) -> tuple[tuple[int, int, int], ...]:
+        """Return (item, option number, count) of a column on a host."""
+        found: Counter[tuple[int, int]] = Counter()
+        if isinstance(column.source, HostPlan):
+            for index, number, count in column.source.chosen:
+                found[self._item_of[index], number] += count
+            return tuple((item, number, count) for (item, number), count in sorted(found.items()))
+        return self.of_seatings(task, column.source)  # type: ignore[arg-type]
+
+    def of_seatings(
+        self, task: HostTask, seats: Sequence[tuple[Seating, int]]
+    ) -> tuple[tuple[int, int, int], ...]:
+        """Return (item, option number, count) of some seatings on a host."""
+        found: Counter[tuple[int, int]] = Counter()
+        for seating, count in seats:
+            found[seating.item, self._number(task, seating)] += count
+        return tuple((item, number, count) for (item, number), count in sorted(found.items()))
+
+    def _number(self, task: HostTask, seating: Seating) -> int:
+        lead = self.items[seating.item].lead
+        options = task.options.get(lead, ())
+        member = self._member[task.state.host.moid]
+        key = (seating.item, id(options), id(member.slots))
+        if key not in self._known:
+            own = seatings_of(
+                seating.item,
+                self.instance.classes[lead],
+                options,
+                member.kind.task.state,
+                member.slots,
+                self.instance.problem.request.options,
+            )
+            self._known[key] = {(one.parts, one.tokens, one.points, one.sure): one.number for one in own}
+        number = self._known[key].get((seating.parts, seating.tokens, seating.points, seating.sure))
+        if number is None:
+            # A host may have more points for the place than the family counts on.
+            places = [
+                o for k, o in self._known[key].items() if k[:2] == (seating.parts, seating.tokens) and k[3]
+            ]
+            number = max(places, key=lambda n: options[n].points, default=None)
+        if number is None:
+            raise InternalError(
+                "a pattern has a seat that the host has no option for", obj=task.state.host.name
+            )
+        return number

@@ -1,0 +1,156 @@
+"""The best of every kind of host for given values of the items, by tables and look-ups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.solver.kinds import HostKind
+from vplacer.solver.tables.deeper import Begun
+from vplacer.solver.tables.node_table import FilledTable
+from vplacer.solver.tables.seatings import Seating
+from vplacer.solver.tables.starts import FamilyStarts
+
+Array = npt.NDArray[Any]
+
+Worth = Callable[[int], Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What one host of a kind takes: seatings of its family, by number, with counts."""
+
+    family: int
+    seatings: tuple[tuple[int, int], ...]
+
+
+class TablePrices:
+    """Prices all kinds of some families."""
+
+    def __init__(self, starts: Sequence[FamilyStarts]) -> None:
+        self.starts = tuple(starts)
+        self.kinds: tuple[HostKind, ...] = tuple(m.kind for s in starts for m in s.family.members)
+        self.first: list[int] = []
+        count = 0
+        for item in self.starts:
+            self.first.append(count)
+            count += len(item.family.members)
+        self._family = [n for n, s in enumerate(self.starts) for _ in s.family.members]
+        self._orders = [_by_kind(item) for item in self.starts]
+        self._worth: list[Array] = []
+        self._names = [[np.array(names, np.int64) for names in s.names] for s in self.starts]
+        self._filled: list[tuple[FilledTable, ...]] = []
+        self._deep: dict[int, Begun] = {}
+        self.best = np.zeros(count, np.int64)
+        self._rows = np.zeros(count, np.int64)
+
+    def solve(self, worth: Worth, deep: bool) -> Array:
+        """Return the best value of each kind.
+
+        Args:
+            worth: values of the seatings of a family, by its number.
+            deep: whether several VMs over more than one node are tried too: without, it is only nearly the
+                best.
+        """
+        self._worth = [worth(number) for number in range(len(self.starts))]
+        filled: dict[tuple[int, bytes], FilledTable] = {}
+        self._filled = []
+        self._deep = {}
+        for number, starts in enumerate(self.starts):
+            mine = []
+            for table, names in zip(starts.tables, self._names[number], strict=True):
+                values = self._worth[number][names]
+                key = (id(table), values.tobytes())
+                if key not in filled:
+                    filled[key] = table.fill(values.tolist())
+                mine.append(filled[key])
+            self._filled.append(tuple(mine))
+            self._look_up(number, starts)
+            if not deep:
+                continue
+            for member, begun in starts.deeper.best(self._worth[number], mine).items():
+                kind = self.first[number] + member
+                if begun.value > self.best[kind]:
+                    self.best[kind] = begun.value
+                    self._deep[kind] = begun
+        return self.best
+
+    def _look_up(self, number: int, starts: FamilyStarts) -> None:
+        order, bounds, kinds = self._orders[number]
+        worth = self._worth[number]
+        begins = np.array(
+            [int(worth[list(begun)].sum()) if begun else 0 for begun in starts.begins], np.int64
+        )
+        value = begins[starts.begun[order]]
+        for position, table in enumerate(self._filled[number]):
+            value = value + table.values[starts.flat[order, position]]
+        best = np.maximum.reduceat(value, bounds)
+        at = self.first[number]
+        self.best[at + kinds] = best
+        # The first row of the best value of each kind.
+        hit = np.nonzero(value == np.repeat(best, np.diff(np.append(bounds, len(value)))))[0]
+        owner = starts.kind[order][hit]
+        first = np.unique(owner, return_index=True)
+        self._rows[at + first[0]] = order[hit[first[1]]]
+
+    def patterns(self, kinds: Sequence[int]) -> list[Pattern]:
+        """Return what makes the best value of each of some kinds."""
+        wanted: dict[int, tuple[FilledTable, list[int]]] = {}
+        for kind in kinds:
+            family = self._family[kind]
+            flats = self._flats(kind)
+            for table, flat in zip(self._filled[family], flats, strict=True):
+                wanted.setdefault(id(table), (table, []))[1].append(flat)
+        for table, rows in wanted.values():
+            table.trace(rows)
+        return [self._pattern(kind) for kind in kinds]
+
+    def _flats(self, kind: int) -> list[int]:
+        """Where the nodes of a kind are in its best."""
+        if kind in self._deep:
+            return list(self._deep[kind].flats)
+        flats: list[int] = self.starts[self._family[kind]].flat[self._rows[kind]].tolist()
+        return flats
+
+    def _pattern(self, kind: int) -> Pattern:
+        number = self._family[kind]
+        starts = self.starts[number]
+        if kind in self._deep:
+            found = Counter(self._deep[kind].names)
+            states = self._deep[kind].states
+        else:
+            row = int(self._rows[kind])
+            found = Counter(starts.begins[int(starts.begun[row])])
+            states = starts.state[row].tolist()
+        for node, table, names, flat, state in zip(
+            starts.tables, self._filled[number], starts.names, self._flats(kind), states, strict=True
+        ):
+            for seating in node.reseated(state, table.traced(flat)):
+                found[names[seating]] += 1
+        return Pattern(number, tuple(sorted(found.items())))
+
+    @property
+    def open_kinds(self) -> list[int]:
+        """Kinds whose best may be better than the last prices say."""
+        return [
+            first + index
+            for first, starts in zip(self.first, self.starts, strict=True)
+            for index in sorted(starts.open_kinds | starts.deeper.unfinished)
+        ]
+
+    def seatings(self, pattern: Pattern) -> list[tuple[Seating, int]]:
+        """Return the seatings of a pattern with their counts."""
+        family = self.starts[pattern.family].family
+        return [(family.seatings[number], count) for number, count in pattern.seatings]
+
+
+def _by_kind(starts: FamilyStarts) -> tuple[Array, Array, Array]:
+    """Rows ordered by kind, where each kind begins, and the kinds in that order."""
+    order = np.argsort(starts.kind, kind="stable")
+    kinds, bounds = np.unique(starts.kind[order], return_index=True)
+    return order, bounds, kinds

@@ -1,0 +1,306 @@
+"""Levels "placed" and "locality" of an instance of many hosts, by patterns: values, bounds, plans."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+from vplacer.solver.bounds import plain_bounds
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.instance import Instance
+from vplacer.solver.kinds import HostKind
+from vplacer.solver.rows import RowSet
+from vplacer.solver.tables.column_search import CLOSE, Columns, Relaxed, relax, seat_duals
+from vplacer.solver.tables.cpsat_source import CpSatSource, merged
+from vplacer.solver.tables.decomposes import decomposes
+from vplacer.solver.tables.enrich import enrich
+from vplacer.solver.tables.families import build_families
+from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan
+from vplacer.solver.tables.items import build_items
+from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices
+from vplacer.solver.tables.own_options import OwnOptions
+from vplacer.solver.tables.prices import TablePrices
+from vplacer.solver.tables.sources import RowTerms, Seats, Source, TableSource, best_of
+from vplacer.solver.tables.starts import StartsBuilder
+from vplacer.solver.tables.trim import Trimmer
+from vplacer.solver.tables.whole import choose_whole
+
+LEAST_HOSTS = 200
+"""Hosts below which exact models of a few hosts at a time find better answers in the same work."""
+
+PRIORITY_STEP = 16
+"""How much more a priority counts than the next in the first search, which looks at all of them at once."""
+
+SAMPLE = 10
+"""One kind of host in so many is looked at first: good duals to begin with, cheaply."""
+
+LEAST_SAMPLED = 300
+"""Kinds of hosts below which all are looked at at once."""
+
+ROUGHLY = 1e-3
+"""Gap at which the first search, of all priorities at once, is left: each level is searched after it."""
+
+WORK_A_PROOF = 0.005
+"""Work of one price of the host model beside what CP-SAT counts."""
+
+PLACED_SCALE = 16
+LOCALITY_SCALE = 1 << 20
+"""Finer than that of weights: a point may be worth very many of them."""
+
+
+@dataclass(frozen=True)
+class TableAnswer:
+    """Plans by host position; values and bounds of the levels looked at, in the maximised sense."""
+
+    plans: Mapping[int, HostPlan]
+    values: Mapping[str, int]
+    bounds: Mapping[str, int | None]
+    stopped: bool
+
+
+def takes(instance: Instance) -> bool:
+    """Whether the search is for such an instance: many hosts, and all VMs are new."""
+    return len(instance.tasks) >= LEAST_HOSTS and all(cls.vm is None for cls in instance.classes)
+
+
+class TableSearch:
+    """One search."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        kinds: Sequence[HostKind],
+        seed: int,
+        work: float,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self.left = work
+        self.instance, self.kinds, self.seed, self.should_stop = instance, kinds, seed, should_stop
+        self.classes = instance.classes
+        self.items = build_items(instance)
+        own = {f"count:{index}" for item in self.items for index in item.classes}
+        self.rows = RowSet(
+            tuple(row for row in instance.rows.rows if row.name not in own), instance.rows.auxiliaries
+        )
+        self.columns = Columns()
+        self.sources = self._sources()
+        self.counts = [kind.count for kind in kinds]
+
+    def _sources(self) -> list[Source]:
+        terms = RowTerms(self.rows, self.items)
+        self.trimmer = Trimmer(self.kinds, self.items, terms)
+        numbers = {id(kind): number for number, kind in enumerate(self.kinds)}
+        by_table = [kind for kind in self.kinds if decomposes(kind.task)]
+        families = build_families(self.instance, by_table, self.items, _terms_by_host(self.rows))
+        starts = StartsBuilder().build(families)
+        prices = TablePrices(starts)
+        tabled = {id(kind) for kind in prices.kinds}
+        others = [kind for kind in self.kinds if id(kind) not in tabled]
+        self.own = OwnOptions(self.instance, self.items, starts)
+        self.prices = prices
+        self.prover = self._cpsat(prices.kinds, numbers, terms)
+        at = [numbers[id(kind)] for kind in prices.kinds]
+        self.tables = TableSource(prices, at, terms, self._fits)
+        found: list[Source] = [self.tables]
+        if others:
+            found.append(self._cpsat(others, numbers, terms))
+        return found
+
+    def _cpsat(self, kinds: Sequence[HostKind], numbers: Mapping[int, int], terms: RowTerms) -> CpSatSource:
+        return CpSatSource(
+            kinds,
+            [numbers[id(kind)] for kind in kinds],
+            self.items,
+            merged(self.classes, self.items),
+            self.instance.problem.request.options,
+            terms,
+            self.seed,
+        )
+
+    def _fits(self, number: int, seats: Seats) -> bool:
+        """Whether a kind priced by a table takes some seatings."""
+        kind = self.kinds[self.prover.kinds[number]]
+        return self.prover.fits(number, self.own.of_seatings(kind.task, seats))
+
+    def run(self) -> TableAnswer:
+        """Search level by level."""
+        priorities = sorted({cls.demand.priority for cls in self.classes}, reverse=True)
+        plain = plain_bounds(self.instance)
+        factor = {p: PRIORITY_STEP ** (len(priorities) - 1 - n) for n, p in enumerate(priorities)}
+        weight = {c.index: factor[c.demand.priority] * c.demand.weight_milli for c in self.classes}
+        together = self._aimed(Aim(weight, 1, PLACED_SCALE), None)
+        held = together.whole
+        bounds: dict[str, int | None] = {}
+        values: dict[str, int] = {}
+        settled: list[tuple[Mapping[int, int], int]] = []
+        over = together.bound
+        for priority in priorities:
+            name = f"placed:{priority}"
+            mine = {c.index: c.demand.weight_milli for c in self.classes if c.demand.priority == priority}
+            value = self._placed(held, mine)
+            step = gcd(*mine.values())
+            bound = plain.get(name, 0)
+            if over is not None:
+                bound = min(bound, over // factor[priority] // step * step)
+            if value < bound and not self.should_stop():
+                found = self._aimed(Aim(mine, 0, PLACED_SCALE, tuple(settled)), together.duals)
+                if found.bound is not None:
+                    bound = min(bound, found.bound // step * step)
+                better = self._placed(found.whole, mine)
+                if better > value and all(self._placed(found.whole, w) >= t for w, t in settled):
+                    held, value = found.whole, better
+            values[name], bounds[name] = value, bound
+            if over is not None:
+                over -= factor[priority] * value
+            settled.append(({index: each // step for index, each in mine.items()}, value // step))
+        if any(level.id == "locality" for level in self.instance.levels):
+            value = self._points(held)
+            bound = plain["locality"]
+            if value < bound and not self.should_stop():
+                found = self._aimed(Aim({}, LOCALITY_SCALE, LOCALITY_SCALE, tuple(settled)), together.duals)
+                if found.bound is not None:
+                    bound = min(bound, found.bound)
+                better = self._points(found.whole)
+                if better > value and all(self._placed(found.whole, w) >= t for w, t in settled):
+                    held, value = found.whole, better
+            values["locality"], bounds["locality"] = value, bound
+        plans = self._plans(held)
+        stopped = any(bounds[name] != value for name, value in values.items())
+        return TableAnswer(plans, values, bounds, stopped)
+
+    def _aimed(self, aim: Aim, duals: Prices | None) -> _Found:
+        """Search for one aim: bound, duals, whole columns."""
+        start = duals
+        if duals is None:
+            start = self._first(aim)
+        if len(self.kinds) >= LEAST_SAMPLED and duals is None:
+            start = self._sampled(aim, start)
+        master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
+        for column in self.columns.items:
+            master.add(column)
+        relaxed = relax(
+            master,
+            self.sources,
+            self.columns,
+            start if duals is None else None,
+            self.should_stop,
+            close=ROUGHLY if duals is None else CLOSE,
+        )
+        bound = self._proved(master, relaxed)
+        if bound is not None and master.solve().value < bound * (1 - CLOSE):
+            relaxed = relax(master, self.sources, self.columns, None, self.should_stop)
+            again = self._proved(master, relaxed)
+            bound = bound if again is None else min(bound, again)
+        solution = master.solution()
+        if not self.should_stop():
+            enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
+        solution += [0.0] * (len(master.columns) - len(solution))
+        counts = choose_whole(master, solution, self.seed)
+        taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
+        taken = self.trimmer.trim(taken, master.asked)
+        for column, _ in taken:
+            self.columns.add(column)
+        return _Found(None if bound is None else bound // aim.scale, relaxed.best, taken)
+
+    def _proved(self, master: PatternMaster, relaxed: Relaxed) -> int | None:
+        """The best bound, with the host model's prices where the tables are not sure of theirs.
+
+        The points that were let in to choose between equals are left out. Columns found on the way are
+        kept. None = there is not enough work left.
+        """
+        duals = seat_duals(relaxed.best, master)
+        if master.aim.weight:
+            duals = replace(duals, point=0)
+        worth = best_of(self.sources, duals, len(self.counts), deep=True)
+        unsure = sorted({*self.prices.open_kinds, *self.tables.doubtful()})
+        if unsure and self.left < WORK_A_PROOF * len(unsure):
+            return None
+        before = self.prover.work
+        for number in unsure:
+            worth[self.prover.kinds[number]] = self.prover.price_one(number, duals)
+        for column in self.prover.columns(unsure):
+            if self.columns.add(column) and column is not None:
+                master.add(column)
+        self.left -= self.prover.work - before + WORK_A_PROOF * len(unsure)
+        value = sum(int(w) * count for w, count in zip(worth, self.counts, strict=True))
+        return value + master.constant(relaxed.best)
+
+    def _first(self, aim: Aim) -> Prices:
+        """Duals to begin with: somewhat less than what each item may count."""
+        item = tuple(
+            max(aim.weight.get(index, 0) for index in item.classes) * aim.scale * 6 // 10
+            for item in self.items
+        )
+        rows = dict.fromkeys((row.name for row in self.rows.rows), 0)
+        return Prices(item, (0,) * len(item), rows, (0,) * len(aim.least), (0.0,) * len(self.counts), 0.0)
+
+    def _sampled(self, aim: Aim, start: Prices | None) -> Prices:
+        """Duals of a part of the hosts, asked for the same part of the VMs."""
+        counts = [count if number % SAMPLE == 0 else 0 for number, count in enumerate(self.counts)]
+        share = sum(counts) / sum(self.counts)
+        fewer = [
+            replace(cls, members=cls.members[: max(1, round(cls.count * share))]) for cls in self.classes
+        ]
+        master = PatternMaster(counts, self.items, fewer, self.rows, aim)
+        return relax(
+            master, self.sources, self.columns, start, self.should_stop, close=ROUGHLY, deep_too=False
+        ).best
+
+    def _placed(self, held: Sequence[tuple[LightColumn, int]], weight: Mapping[int, int]) -> int:
+        """Weight of the classes placed by some columns."""
+        seats: Counter[int] = Counter()
+        for column, count in held:
+            for item, number in column.seats:
+                seats[item] += number * count
+        value = 0
+        for entry in self.items:
+            left = seats[entry.index]
+            for index in entry.classes:
+                placed = min(left, self.classes[index].count)
+                left -= placed
+                value += placed * weight.get(index, 0)
+        return value
+
+    def _points(self, held: Sequence[tuple[LightColumn, int]]) -> int:
+        """Points of locality."""
+        return sum(column.points * count for column, count in held)
+
+    def _plans(self, held: Sequence[tuple[LightColumn, int]]) -> dict[int, HostPlan]:
+        """Plans of all hosts."""
+        waiting = {number: list(kind.positions) for number, kind in enumerate(self.kinds)}
+        hosts = []
+        for column, count in held:
+            for _ in range(count):
+                position = waiting[column.kind].pop(0)
+                hosts.append(HostSeats(position, self.own.seats(self.instance.tasks[position], column)))
+        dealt = deal(hosts, self.items, self.classes)
+        plans = {}
+        for position, task in enumerate(self.instance.tasks):
+            chosen = dealt.get(position, [])
+            needs: Counter[str] = Counter()
+            for index, number, count in chosen:
+                for use in task.options[index][number].uses:
+                    if use.resource == "vgpu":
+                        needs[use.profile or ""] += use.count * count
+            plans[position] = host_plan(chosen, task.state, dict(needs))
+        return plans
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What one aim came to: the bound, its duals, and the columns taken."""
+
+    bound: int | None
+    duals: Prices
+    whole: list[tuple[LightColumn, int]]
+
+
+def _terms_by_host(rows: RowSet) -> dict[str, object]:
+    """What rows say of single hosts, leaving names of hosts out: equal for hosts of one cluster."""
+    found: dict[str, dict[object, int]] = defaultdict(dict)
+    for row in rows.rows:
+        for (host, key), weight in row.at.items():
+            found[host][row.name, key] = weight
+    return {host: frozenset(terms.items()) for host, terms in found.items()}

@@ -1,0 +1,141 @@
+"""The options of a host said by node and slot, so that hosts of one family speak of the same things.
+
+A slot is a set of interchangeable cards of a family; a host of the family has some of them free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vplacer.constraints.supply import Amount, Seat, consumer_of_demand
+from vplacer.inventory.pci import PciAddress
+from vplacer.request.demand import RequestOptions
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_state import HostState
+from vplacer.solver.option import Option, takes_function
+
+Slot = tuple[object, ...]
+"""What tells a slot: its smallest address in the family and what may differ between its hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a seating takes of one node (position): devices per slot, cores and memory."""
+
+    position: int
+    takes: tuple[tuple[Slot, int], ...]
+    amount: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """One way for an item to sit on a host.
+
+    ``tokens``: vGPUs per profile, seated on whichever card has room. ``number``: of the option it
+    comes from. ``sure``: the parts say all; False = the host model knows of more conditions.
+    ``splits``: the VM may also lie on several nodes at once, as no seating says.
+    """
+
+    item: int
+    parts: tuple[Part, ...]
+    tokens: tuple[tuple[str, int], ...]
+    points: int
+    number: int
+    sure: bool = True
+    splits: bool = False
+
+    @property
+    def what(self) -> object:
+        """What it takes, whichever option it comes from."""
+        return (self.item, self.parts, self.tokens, self.points)
+
+
+def slots_of(state: HostState, least: dict[PciAddress, PciAddress]) -> tuple[Slot, ...]:
+    """Return the slot of each cell of a host.
+
+    Args:
+        state: the host.
+        least: the smallest address of those that some host of the family has in one cell with it.
+    """
+    return tuple(
+        (
+            str(least[cell.addresses[0]]),
+            cell.card.kind,
+            cell.card.passthrough,
+            cell.card.label,
+            cell.card.vgpu,
+            cell.card.mode,
+            cell.card.sriov_free_vfs,
+        )
+        for cell in state.cells
+    )
+
+
+def seatings_of(
+    item: int,
+    cls: DemandClass,
+    listed: Sequence[Option],
+    state: HostState,
+    slots: tuple[Slot, ...],
+    options: RequestOptions,
+) -> list[Seating]:
+    """Say the options of an item on a host by node and slot.
+
+    A VM that floats is seated on each choice of nodes that it may float to: its home is not fixed, but
+    somewhere it must fit.
+    """
+    found = []
+    for number, option in enumerate(listed):
+        consumer = consumer_of_demand(cls.demand, option.nodes, state.host, options)
+        homes: list[tuple[int, ...]] = [()]
+        if consumer is not None and consumer.seat is Seat.BOUND:
+            homes = [tuple(state.node_position(node) for node in consumer.nodes)]
+        elif consumer is not None:
+            homes = _homes(state, consumer.parts)
+        amount = consumer.part if consumer is not None else Amount(0, 0)
+        devices, tokens, plain = _devices(option, state, slots)
+        sure = plain and not option.settles and not option.alone
+        splits = len(homes) > 1 and consumer is not None and consumer.seat is Seat.DIVISIBLE
+        for home in homes:
+            parts = tuple(
+                Part(
+                    position,
+                    tuple(sorted(devices.get(position, {}).items(), key=str)),
+                    amount if position in home else Amount(0, 0),
+                )
+                for position in sorted({*home, *devices})
+            )
+            found.append(Seating(item, parts, tokens, option.points, number, sure, splits))
+    return found
+
+
+def _homes(state: HostState, parts: int) -> list[tuple[int, ...]]:
+    from itertools import combinations
+
+    positions = [state.node_position(node.id) for node in state.host.numa_nodes if node.core_count > 0]
+    return list(combinations(positions, parts))
+
+
+def _devices(
+    option: Option, state: HostState, slots: tuple[Slot, ...]
+) -> tuple[dict[int, dict[Slot, int]], tuple[tuple[str, int], ...], bool]:
+    """Devices per node position and slot, vGPUs per profile, and whether that says all."""
+    found: dict[int, dict[Slot, int]] = {}
+    tokens: dict[str, int] = {}
+    plain = True
+    for use in option.uses:
+        if use.resource == "vgpu":
+            tokens[use.profile or ""] = tokens.get(use.profile or "", 0) + use.count
+            continue
+        for index, count in use.cells:
+            cell = state.cells[index]
+            slot = slots[index]
+            if takes_function(use, cell):
+                slot = ("function", *slot)
+                plain = plain and not cell.card.passthrough
+            node = cell.card.node
+            position = state.node_position(node) if node is not None and node in state.node_ids else -1
+            here = found.setdefault(position, {})
+            here[slot] = here.get(slot, 0) + count
+    return found, tuple(sorted(tokens.items())), plain

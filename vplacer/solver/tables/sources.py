@@ -1,0 +1,205 @@
+"""Who prices hosts: the tables, for kinds whose nodes do not depend on each other, and CP-SAT for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.solver.rows import Key, RowSet
+from vplacer.solver.tables.items import Item
+from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.prices import Pattern, TablePrices
+from vplacer.solver.tables.seatings import Seating
+
+Array = npt.NDArray[Any]
+
+
+Seats = list[tuple[Seating, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Duals:
+    """What seats are worth, times the scale: by item, less what rows charge, and each point."""
+
+    item: tuple[int, ...]
+    row: Mapping[str, int]
+    point: int
+
+
+class Source(Protocol):
+    """Prices some of the kinds."""
+
+    kinds: tuple[int, ...]
+    cheap: bool
+    """Whether one more price costs little."""
+
+    def price(self, duals: Duals, deep: bool) -> Array:
+        """Return the best value of each of its kinds: never less than the truth if ``deep``, else nearly."""
+
+    def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
+        """Return the columns of the last prices of some of its kinds, by number; None = it takes nothing."""
+
+
+class RowTerms:
+    """What rows that couple hosts say of a VM of an item placed anew on a host."""
+
+    def __init__(self, rows: RowSet, items: Sequence[Item]) -> None:
+        self.rows = {row.name: row for row in rows.rows}
+        lead = {item.lead: item.index for item in items}
+        self.of_item: list[list[tuple[str, Key]]] = [[] for _ in items]
+        for row in rows.rows:
+            for key in row.quantities:
+                if key[0] in ("seats", "new") and int(key[1]) in lead:
+                    self.of_item[lead[int(key[1])]].append((row.name, key))
+
+    def on(self, item: int, host: str) -> dict[str, int]:
+        """Coefficient of each row."""
+        found: dict[str, int] = {}
+        for name, key in self.of_item[item]:
+            weight = self.rows[name].coefficient(host, key)
+            if weight:
+                found[name] = found.get(name, 0) + weight
+        return found
+
+
+class TableSource:
+    """Prices by tables."""
+
+    cheap = True
+
+    def __init__(
+        self,
+        prices: TablePrices,
+        numbers: Sequence[int],
+        terms: RowTerms,
+        fits: Callable[[int, Seats], bool],
+    ) -> None:
+        """Take the prices.
+
+        Args:
+            prices: of some kinds.
+            numbers: positions of these among all kinds.
+            terms: what rows say of an item on a host.
+            fits: whether a kind, by its number here, takes some seatings: asked where seatings do not say
+                all that they depend on.
+        """
+        self.prices = prices
+        self._fits = fits
+        self.kinds = tuple(numbers)
+        self._terms = [
+            {
+                item: terms.on(item, starts.family.members[0].kind.task.state.host.moid)
+                for item in {seating.item for seating in starts.family.seatings}
+            }
+            for starts in prices.starts
+        ]
+        self._item = [
+            np.array([s.item for s in starts.family.seatings], np.int64) for starts in prices.starts
+        ]
+        self._points = [
+            np.array([s.points for s in starts.family.seatings], np.int64) for starts in prices.starts
+        ]
+        self._short: set[tuple[int, Pattern]] = set()
+        self._made: dict[tuple[int, Pattern], LightColumn | None] = {}
+
+    def price(self, duals: Duals, deep: bool) -> Array:
+        """Return the best value of each kind."""
+        item = np.array(duals.item, np.int64)
+
+        def worth(family: int) -> Array:
+            seats = self.prices.starts[family].family.seatings
+            value = item[self._item[family]] + self._points[family] * duals.point
+            if any(self._terms[family].values()):
+                charges = [
+                    sum(duals.row[name] * weight for name, weight in self._terms[family][s.item].items())
+                    for s in seats
+                ]
+                value = value - np.array(charges, np.int64)
+            kept: Array = np.maximum(value, 0)
+            return kept
+
+        return self.prices.solve(worth, deep)
+
+    def doubtful(self) -> list[int]:
+        """Kinds whose last price is above what the host takes, as far as that is known."""
+        numbers = range(len(self.kinds))
+        patterns = self.prices.patterns(numbers)
+        return [n for n, pattern in zip(numbers, patterns, strict=True) if (n, pattern) in self._short]
+
+    def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
+        """Return the columns of the last prices."""
+        found = []
+        for number, pattern in zip(numbers, self.prices.patterns(numbers), strict=True):
+            key = (number, pattern)
+            if key not in self._made:
+                self._made[key] = self._column(number, pattern)
+            found.append(self._made[key])
+        return found
+
+    def _column(self, number: int, pattern: Pattern) -> LightColumn | None:
+        wanted = self.prices.seatings(pattern)
+        kept = self._fitting(number, wanted)
+        if not all(seating.sure for seating, _ in kept) and not self._fits(number, kept):
+            kept = [(seating, count) for seating, count in kept if seating.sure]
+        if sum(count for _, count in kept) < sum(count for _, count in wanted):
+            self._short.add((number, pattern))
+        if not kept:
+            return None
+        seats: dict[int, int] = {}
+        terms: dict[str, int] = {}
+        points = 0
+        for seating, count in kept:
+            seats[seating.item] = seats.get(seating.item, 0) + count
+            points += seating.points * count
+            for name, weight in self._terms[pattern.family][seating.item].items():
+                terms[name] = terms.get(name, 0) + weight * count
+        return LightColumn(
+            self.kinds[number],
+            tuple(sorted(seats.items())),
+            points,
+            tuple(sorted((n, w) for n, w in terms.items() if w)),
+            tuple(kept),
+        )
+
+    def _fitting(self, number: int, wanted: Seats) -> Seats:
+        """Drop VMs until all fits exactly: tables round sizes down to whole units."""
+        state = self.prices.kinds[number].task.state
+        cores = [max(0, room.millicores) for room in state.room]
+        memory = [max(0, room.memory_mib) for room in state.room]
+        left = [max(0, state.total_room.millicores), max(0, state.total_room.memory_mib)]
+        kept: Seats = []
+        for seating, count in wanted:
+            most = count
+            for what, room in ((0, cores), (1, memory)):
+                total = 0
+                for part in seating.parts:
+                    size = part.amount.memory_mib if what else part.amount.millicores
+                    total += size
+                    if size:
+                        most = min(most, room[part.position] // size)
+                if total:
+                    most = min(most, left[what] // total)
+            if most <= 0:
+                continue
+            for part in seating.parts:
+                if part.position >= 0:
+                    cores[part.position] -= part.amount.millicores * most
+                    memory[part.position] -= part.amount.memory_mib * most
+                left[0] -= part.amount.millicores * most
+                left[1] -= part.amount.memory_mib * most
+            kept.append((seating, most))
+        return kept
+
+
+def best_of(sources: Sequence[Source], duals: Duals, kinds: int, *, deep: bool) -> Array:
+    """Return the best value of every kind; if not ``deep`` nearly, and nothing for what is dear to price."""
+    best = np.zeros(kinds, np.int64)
+    for source in sources:
+        if not (deep or source.cheap):
+            continue
+        best[list(source.kinds)] = source.price(duals, deep)
+    return best

@@ -1,0 +1,377 @@
+"""What each host can begin with: the residuals of its nodes, as it is and after a VM that spans them.
+
+Every row of `Starts` is one beginning of one kind of host: a position in the table of each node, and
+what is placed already. The best of a kind is the best of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.constraints.supply import Amount
+from vplacer.solver.host_state import HostState
+from vplacer.solver.tables.deeper import Deeper, Residual, Step
+from vplacer.solver.tables.families import Family, Member
+from vplacer.solver.tables.node_table import NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.residuals import Again, Residuals
+from vplacer.solver.tables.seatings import Seating
+from vplacer.solver.tables.units import units_for
+from vplacer.solver.tables.vgpu_room import vgpu_room
+
+Array = npt.NDArray[Any]
+
+MOST_STATES = 120
+"""Device states of one kind of node beyond which its hosts are priced one by one."""
+
+MOST_SPLITS = 400
+"""Ways to split the vGPUs of a host over its nodes beyond which it is priced by itself."""
+
+
+@dataclass
+class FamilyStarts:
+    """The rows of one family.
+
+    ``kind``: position of the row's kind in the family. ``flat[position]``: where its node is in the table of
+    that position; ``state``: the devices it has. ``begun``: what is placed already, by number in ``begins``
+    (0 = nothing). ``names[position]``: seating of the family for each seating of the table. ``deeper``:
+    tries more on the kinds that may take several VMs over more than one node. ``open_kinds``: those whose
+    VMs may lie on nodes as no seating says.
+    """
+
+    family: Family
+    tables: tuple[NodeTable, ...]
+    names: tuple[tuple[int, ...], ...]
+    kind: Array
+    flat: Array
+    state: Array
+    begun: Array
+    begins: tuple[tuple[int, ...], ...]
+    deeper: Deeper
+    open_kinds: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Node:
+    """One node position of a family: its slots in order, its own seatings, and which these are."""
+
+    slots: tuple[object, ...]
+    seatings: tuple[NodeSeating, ...]
+    names: tuple[int, ...]
+
+
+class StartsBuilder:
+    """Builds the rows of families; tables of equal nodes are shared."""
+
+    def __init__(self) -> None:
+        self.tables: dict[object, NodeTable] = {}
+        self._wanted: dict[object, dict[str, Any]] = {}
+
+    def build(self, families: Sequence[Family]) -> list[FamilyStarts]:
+        """Return the rows of every family that a table can price."""
+        prepared = []
+        for family in families:
+            plan = _Plan(family)
+            if plan.too_rich:
+                poorer = plan.poorer()
+                if not poorer.members:
+                    continue
+                plan = _Plan(poorer)
+            prepared.append(plan)
+        for plan in prepared:
+            plan.ask_for(self)
+        self._make()
+        return [plan.rows(self) for plan in prepared]
+
+    def want(self, node: _Node, states: set[State], most: tuple[int, int], extra: set[Any]) -> object:
+        """Note what a node asks of its table; return the table's key."""
+        key = (node.seatings, len(node.slots))
+        wanted = self._wanted.setdefault(key, {"states": set(), "most": (0, 0), "extra": set()})
+        wanted["states"] |= states
+        wanted["most"] = (max(wanted["most"][0], most[0]), max(wanted["most"][1], most[1]))
+        wanted["extra"] |= extra
+        return key
+
+    def _make(self) -> None:
+        for key, wanted in self._wanted.items():
+            seatings: tuple[NodeSeating, ...] = key[0]  # type: ignore[index]
+            units = units_for(seatings, wanted["most"])
+            self.tables[key] = build_table(seatings, wanted["states"], wanted["most"], units, wanted["extra"])
+
+
+class _Plan:
+    """One family on the way to its rows."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.state = family.members[0].kind.task.state
+        self.positions = list(range(len(self.state.node_ids)))
+        used = {part.position for s in family.seatings for part in s.parts}
+        if -1 in used:
+            self.positions.append(-1)
+        self.profiles = tuple(sorted({name for s in family.seatings for name, _ in s.tokens}))
+        self.nodes: list[_Node] = []
+        self.spanning: list[int] = []
+        self._sort()
+        self.splits = [self._splits(member) for member in family.members]
+        self.keys: list[object] = []
+        self.too_rich = self._too_rich()
+
+    def _sort(self) -> None:
+        """Sort the seatings: those of one node to their node, the others to the host."""
+        mine: dict[int, list[int]] = {position: [] for position in self.positions}
+        for number, seating in enumerate(self.family.seatings):
+            alone = len(seating.parts) == 1 and seating.parts[0].amount.millicores > 0
+            if alone and number not in self.family.only:
+                mine[seating.parts[0].position].append(number)
+            else:
+                self.spanning.append(number)
+        for position in self.positions:
+            slots: set[object] = {("token", name) for name in self.profiles} if position >= 0 else set()
+            for seating in self.family.seatings:
+                slots |= {
+                    slot for part in seating.parts if part.position == position for slot, _ in part.takes
+                }
+            ordered = tuple(sorted(slots, key=_slot_order))
+            at = {slot: number for number, slot in enumerate(ordered)}
+            made = [self._node_seating(self.family.seatings[number], at) for number in mine[position]]
+            order = sorted(range(len(made)), key=lambda n: (made[n].item, made[n].takes, made[n].points))
+            self.nodes.append(
+                _Node(ordered, tuple(made[n] for n in order), tuple(mine[position][n] for n in order))
+            )
+
+    def _node_seating(self, seating: Seating, at: Mapping[object, int]) -> NodeSeating:
+        part = seating.parts[0]
+        takes = {at[slot]: count for slot, count in part.takes}
+        takes |= {at["token", name]: count for name, count in seating.tokens}
+        amount = part.amount
+        return NodeSeating(
+            seating.item, tuple(sorted(takes.items())), amount.millicores, amount.memory_mib, seating.points
+        )
+
+    def _splits(self, member: Member) -> list[tuple[tuple[int, ...], ...]]:
+        """Ways to share out the vGPUs that the host's cards take: counts per profile for each real node."""
+        real = [position for position in self.positions if position >= 0]
+        if not self.profiles:
+            return [tuple(() for _ in real)]
+        found = set()
+        for whole in vgpu_room(member.kind.task.state, self.profiles):
+            choices = [_cuts(count, len(real)) for count in whole]
+            if _size(choices) > MOST_SPLITS:
+                return []
+            for chosen in product(*choices):
+                found.add(tuple(tuple(cut[n] for cut in chosen) for n in range(len(real))))
+            if len(found) > MOST_SPLITS:
+                return []
+        return sorted(found)
+
+    def _too_rich(self) -> bool:
+        if any(not splits for splits in self.splits):
+            return True
+        most: dict[tuple[int, int], int] = {}
+        return any(self._grown(most, index) > MOST_STATES for index in range(len(self.family.members)))
+
+    def _grown(self, most: dict[tuple[int, int], int], index: int) -> int:
+        """Grow the sizes of slots to those of one more member; return the states of the richest node."""
+        member = self.family.members[index]
+        for number in range(len(self.nodes)):
+            for split in self.splits[index]:
+                for slot, size in enumerate(self._state(member, number, split)):
+                    most[number, slot] = max(most.get((number, slot), 0), size)
+        return max(
+            (
+                prod(1 + most.get((n, slot), 0) for slot in range(len(node.slots)))
+                for n, node in enumerate(self.nodes)
+            ),
+            default=1,
+        )
+
+    def poorer(self) -> Family:
+        """Return the family without the members that have too many states."""
+        family = self.family
+        order = [index for index, splits in enumerate(self.splits) if splits]
+        order.sort(key=lambda index: (self._grown({}, index), index))
+        most: dict[tuple[int, int], int] = {}
+        kept = []
+        for index in order:
+            if self._grown(most, index) > MOST_STATES:
+                break
+            kept.append(index)
+        kept.sort()
+        at = {index: new for new, index in enumerate(kept)}
+        only = {name: frozenset(at[i] for i in mine if i in at) for name, mine in family.only.items()}
+        return Family(tuple(family.members[index] for index in kept), family.seatings, only)
+
+    def _state(self, member: Member, number: int, split: tuple[tuple[int, ...], ...]) -> State:
+        """Device state of a node of a member."""
+        position = self.positions[number]
+        found = []
+        for slot in self.nodes[number].slots:
+            if isinstance(slot, tuple) and slot[0] == "token":
+                found.append(split[number][self.profiles.index(slot[1])])
+            else:
+                found.append(member.sizes.get((position, slot), 0))  # type: ignore[arg-type]
+        return tuple(found)
+
+    def ask_for(self, builder: StartsBuilder) -> None:
+        """Say which tables are needed, and how large."""
+        for number, position in enumerate(self.positions):
+            states = {
+                self._state(member, number, split)
+                for member, splits in zip(self.family.members, self.splits, strict=True)
+                for split in splits
+            }
+            most = (0, 0)
+            for member in self.family.members:
+                room = _room(member.kind.task.state, position)
+                most = (max(most[0], room[0]), max(most[1], room[1]))
+            extra = {self._takes(self.family.seatings[s], number) for s in self.spanning} - {()}
+            self.keys.append(builder.want(self.nodes[number], states, most, extra))
+
+    def _takes(self, seating: Seating, number: int) -> tuple[tuple[int, int], ...]:
+        """What a spanning seating takes of a node, by the node's slots."""
+        position = self.positions[number]
+        at = {slot: n for n, slot in enumerate(self.nodes[number].slots)}
+        takes = {at[slot]: c for part in seating.parts if part.position == position for slot, c in part.takes}
+        home = next((part.position for part in seating.parts if part.amount.millicores > 0), -1)
+        if position == home:
+            takes |= {at["token", name]: count for name, count in seating.tokens}
+        return tuple(sorted(takes.items()))
+
+    def rows(self, builder: StartsBuilder) -> FamilyStarts:
+        """Make the rows: every member as it is, and with each spanning seating placed."""
+        tables = [builder.tables[key] for key in self.keys]
+        kinds, states, cores, memory = [], [], [], []
+        for index, (member, splits) in enumerate(zip(self.family.members, self.splits, strict=True)):
+            rooms = [_room(member.kind.task.state, position) for position in self.positions]
+            for split in splits:
+                kinds.append(index)
+                states.append([table.index[self._state(member, n, split)] for n, table in enumerate(tables)])
+                cores.append([room[0] for room in rooms])
+                memory.append([room[1] for room in rooms])
+        at = Residuals(
+            np.array(kinds, np.int32), np.array(states, np.int32), np.array(cores), np.array(memory)
+        )
+        begins: list[tuple[int, ...]] = [()]
+        done = [(at, 0)]
+        twice = self._begin(at, begins, done, tables)
+        loose = any(seating.splits for seating in self.family.seatings)
+        return FamilyStarts(
+            family=self.family,
+            tables=tuple(tables),
+            names=tuple(node.names for node in self.nodes),
+            kind=np.concatenate([rows.kind for rows, _ in done]),
+            flat=np.concatenate([rows.flat(tables) for rows, _ in done]),
+            state=np.concatenate([rows.states for rows, _ in done]),
+            begun=np.concatenate([np.full(len(rows.kind), begun, np.int32) for rows, begun in done]),
+            begins=tuple(begins),
+            deeper=self._deeper(at, twice, tables),
+            open_kinds=frozenset(range(len(self.family.members)) if loose else ()),
+        )
+
+    def _begin(
+        self,
+        at: Residuals,
+        begins: list[tuple[int, ...]],
+        done: list[tuple[Residuals, int]],
+        tables: Sequence[NodeTable],
+    ) -> set[int]:
+        """Place each spanning seating; return the kinds that may take more than one."""
+        again = Again([self.family.seatings[name] for name in self.spanning], tables)
+        found: set[int] = set()
+        for name in self.spanning:
+            after = self._after(at, name, tables)
+            if len(after.kind):
+                begins.append((name,))
+                done.append((after, len(begins) - 1))
+                found |= set(after.kind[again.may(after)].tolist())
+                for other in again.without_devices:
+                    found |= set(self._placed(after, other, None, tables).kind.tolist())
+        return found
+
+    def _deeper(self, at: Residuals, members: set[int], tables: Sequence[NodeTable]) -> Deeper:
+        """What tries several spanning seatings on some members."""
+        starts: dict[int, list[Residual]] = {member: [] for member in sorted(members)}
+        for row in np.nonzero(np.isin(at.kind, sorted(members)))[0].tolist():
+            starts[int(at.kind[row])].append(
+                tuple(
+                    (
+                        int(at.states[row, n]),
+                        int(at.cores[row, n]) // table.units.millicores,
+                        int(at.memory[row, n]) // table.units.memory_mib,
+                    )
+                    for n, table in enumerate(tables)
+                )
+            )
+        steps = []
+        for name in self.spanning:
+            seating = self.family.seatings[name]
+            parts = []
+            for number, position in enumerate(self.positions):
+                takes = self._takes(seating, number)
+                amount = next((p.amount for p in seating.parts if p.position == position), Amount(0, 0))
+                if takes or amount.millicores or amount.memory_mib:
+                    units = tables[number].units
+                    cores = amount.millicores // units.millicores
+                    parts.append((number, cores, amount.memory_mib // units.memory_mib, takes))
+            steps.append(Step(name, tuple(parts), self.family.only.get(name)))
+        kept = {member: tuple(rows) for member, rows in starts.items()}
+        return Deeper(self.family.seatings, tuple(steps), tuple(tables), kept)
+
+    def _after(self, at: Residuals, name: int, tables: Sequence[NodeTable]) -> Residuals:
+        """The residuals left by a seating on those that have room for it."""
+        return self._placed(at, self.family.seatings[name], self.family.only.get(name), tables)
+
+    def _placed(
+        self,
+        at: Residuals,
+        seating: Seating,
+        only: set[int] | frozenset[int] | None,
+        tables: Sequence[NodeTable],
+    ) -> Residuals:
+        """The residuals left by a seating of some members on those that have room for it."""
+        good = np.ones(len(at.kind), bool) if only is None else np.isin(at.kind, sorted(only))
+        states, cores, memory = at.states.copy(), at.cores.copy(), at.memory.copy()
+        amounts = {part.position: part.amount for part in seating.parts}
+        for number, position in enumerate(self.positions):
+            takes = self._takes(seating, number)
+            if takes:
+                after = tables[number].after(takes)[states[:, number]]
+                good &= after >= 0
+                states[:, number] = after
+            amount = amounts.get(position)
+            if amount is not None:
+                cores[:, number] -= amount.millicores
+                memory[:, number] -= amount.memory_mib
+                good &= (cores[:, number] >= 0) & (memory[:, number] >= 0)
+        return Residuals(at.kind, states, cores, memory).only(good)
+
+
+def _room(state: HostState, position: int) -> tuple[int, int]:
+    if position < 0:
+        return (0, 0)
+    room = state.room[position]
+    return (max(0, room.millicores), max(0, room.memory_mib))
+
+
+def _slot_order(slot: object) -> tuple[int, str]:
+    return (int(isinstance(slot, tuple) and slot[0] == "token"), str(slot))
+
+
+def _cuts(count: int, parts: int) -> list[tuple[int, ...]]:
+    if parts == 1:
+        return [(count,)]
+    return [(first, *rest) for first in range(count + 1) for rest in _cuts(count - first, parts - 1)]
+
+
+def _size(choices: Sequence[Sequence[object]]) -> int:
+    size = 1
+    for listed in choices:
+        size *= len(listed)
+    return size

@@ -1,0 +1,83 @@
+"""Drop seats that nobody asked for: patterns may seat more of an item than there are VMs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from vplacer.solver.host_plan import HostPlan
+from vplacer.solver.kinds import HostKind
+from vplacer.solver.tables.items import Item
+from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.sources import RowTerms
+
+Taken = list[tuple[LightColumn, int]]
+
+
+class Trimmer:
+    """Drops seats from columns."""
+
+    def __init__(self, kinds: Sequence[HostKind], items: Sequence[Item], terms: RowTerms) -> None:
+        self.kinds = kinds
+        self.terms = terms
+        self.item_of = {item.lead: item.index for item in items}
+
+    def trim(self, taken: Taken, asked: Sequence[int]) -> Taken:
+        """Return columns that seat no more of an item than is asked for, the last ones trimmed first."""
+        extra = [-count for count in asked]
+        for column, count in taken:
+            for item, number in column.seats:
+                extra[item] += number * count
+        result: Taken = []
+        for column, count in reversed(taken):
+            left = count
+            while left and any(extra[item] > 0 for item, _ in column.seats):
+                dropped = {item: min(n, extra[item]) for item, n in column.seats if extra[item] > 0}
+                for item, number in dropped.items():
+                    extra[item] -= number
+                left -= 1
+                smaller = self.without(column, dropped)
+                if smaller is not None:
+                    result.append((smaller, 1))
+            if left:
+                result.append((column, left))
+        return result[::-1]
+
+    def without(self, column: LightColumn, dropped: Mapping[int, int]) -> LightColumn | None:
+        """Return a column less some seats, those with the fewest points first; None if nothing is left."""
+        gone = dict(dropped)
+        points = column.points
+        source: object
+        if isinstance(column.source, HostPlan):
+            options = self.kinds[column.kind].task.options
+            chosen = []
+            for index, number, count in column.source.chosen:
+                item = self.item_of[index]
+                drop = min(count, gone.get(item, 0))
+                gone[item] = gone.get(item, 0) - drop
+                points -= drop * options[index][number].points
+                if count > drop:
+                    chosen.append((index, number, count - drop))
+            source = replace(column.source, chosen=tuple(chosen), vgpus=())
+        else:
+            kept = []
+            for seating, count in sorted(column.source, key=lambda s: s[0].points):  # type: ignore[call-overload]
+                drop = min(count, gone.get(seating.item, 0))
+                gone[seating.item] = gone.get(seating.item, 0) - drop
+                points -= drop * seating.points
+                if count > drop:
+                    kept.append((seating, count - drop))
+            source = tuple(kept)
+        seats = tuple(
+            (item, n - dropped.get(item, 0)) for item, n in column.seats if n > dropped.get(item, 0)
+        )
+        if not seats:
+            return None
+        host = self.kinds[column.kind].task.state.host.moid
+        terms: dict[str, int] = {}
+        for item, count in seats:
+            for name, weight in self.terms.on(item, host).items():
+                terms[name] = terms.get(name, 0) + weight * count
+        return LightColumn(
+            column.kind, seats, points, tuple(sorted((n, w) for n, w in terms.items() if w)), source
+        )
