@@ -50,7 +50,7 @@ def problem() -> Problem:
 @pytest.fixture(autouse=True)
 def _no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Why VMs have no place is tested elsewhere, and takes longer than placing the others."""
-    monkeypatch.setattr(explain, "explain", lambda *_, **__: ())
+    monkeypatch.setattr(explain, "explain", lambda *_, **__: ((), ()))
 
 
 @pytest.fixture(scope="module")
