@@ -295,13 +295,15 @@ def _drop_surplus(search: _Search, held: dict[int, Column]) -> dict[int, Column]
             if not here or cls.vm is not None:
                 continue
             dropped = min(here, extra)
-            extra -= dropped
             pricer = search.pricers[kind_of[position].index]
             price = pricer.trimmed(_without(plan, cls.index, dropped), search.seed)
             search.left -= price.work + WORK_A_CALL
             if price.column is not None:
+                extra -= dropped
                 result[position] = price.column
                 search.add(pricer.kind.index, price.column)
+        if extra > 0 and cls.vm is None:
+            return dict(search.held)
     return result
 
 
