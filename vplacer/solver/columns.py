@@ -43,6 +43,9 @@ NO_GAIN_LIMIT = 1
 ROOM_WEIGHT = 3
 """Prices of level "room" are harder than those of the levels after it: it gets so many times their work."""
 
+IMPROVED_HOSTS = 200
+"""Hosts up to which exact models of a few hosts at a time improve an answer found by patterns."""
+
 WORK_A_CALL = 0.001
 WORK_A_MODEL = 0.04
 WORK_A_COLUMN = 0.0005
@@ -89,7 +92,8 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
     """
     kinds = build_kinds(instance)
     tabled = TableSearch(instance, kinds, seed, work, should_stop).run() if takes(instance) else None
-    if tabled is not None and all(level.id in tabled.values for level in instance.levels):
+    many = len(instance.tasks) > IMPROVED_HOSTS
+    if tabled is not None and many and all(level.id in tabled.values for level in instance.levels):
         plans = tuple(tabled.plans[position] for position in range(len(instance.tasks)))
         return Answer(plans, dict(tabled.values), dict(tabled.bounds), tabled.stopped)
     keys: set[Key] = {key for row in instance.rows.rows for key in row.quantities}
@@ -114,6 +118,9 @@ def solve_columns(instance: Instance, *, seed: int, work: float, should_stop: Ca
             weight = ROOM_WEIGHT if level.id == ROOM else 1
             share = search.left * weight / (weight + len(instance.levels) - number - 1)
             bounds[level.id] = _level(search, level.id, most, share)
+        elif len(instance.tasks) <= IMPROVED_HOSTS:
+            share = search.left / (len(instance.levels) - number)
+            _improve(search, level.id, bounds[level.id], search.left - share)
         search.targets[level.id] = search.value(level.id)
         if level.id.startswith("placed:"):
             all_placed = all_placed and search.value(level.id) == plain.get(level.id, 0)
@@ -321,6 +328,8 @@ def _improve(search: _Search, level: str, bound: int | None, end: float) -> None
     """Free a few hosts at a time and solve them exactly, the others held."""
     chooser = random.Random(search.seed)
     kind_of = {position: kind.index for kind in search.kinds for position in kind.positions}
+    if bound is not None and search.value(level) >= bound:
+        return
     failures = 0
     most = NO_GAIN_LIMIT + search.work
     while failures < most and search.left > end:

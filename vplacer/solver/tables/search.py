@@ -27,8 +27,8 @@ from vplacer.solver.tables.starts import StartsBuilder
 from vplacer.solver.tables.trim import Trimmer
 from vplacer.solver.tables.whole import choose_whole
 
-LEAST_HOSTS = 200
-"""Hosts below which exact models of a few hosts at a time find better answers in the same work."""
+LEAST_HOSTS = 40
+"""Hosts below which exact models of a few hosts at a time find the best answer by themselves."""
 
 PRIORITY_STEP = 16
 """How much more a priority counts than the next in the first search, which looks at all of them at once."""
