@@ -65,7 +65,7 @@ def test_no_table_is_below_the_host_model(prepared: Prepared) -> None:
         columns = tables.columns(range(len(tables.kinds)))
         for number, column in enumerate(columns):
             truth = search.prover.price_one(number, duals)
-            if number in unsure:
+            if number in unsure or truth is None:
                 continue
             compared += column is None or _asked_for(search, column)
             equal += truth == best[number]

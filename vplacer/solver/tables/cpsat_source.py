@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vplacer.errors import InternalError
 from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.column import Column
@@ -60,6 +59,7 @@ class CpSatSource:
         """
         self.kinds = tuple(numbers)
         self.work = 0.0
+        self.untold = False
         self._hosts = tuple(kinds)
         self._item_of = {item.lead: item.index for item in items}
         self._classes, self._options, self._terms, self._seed = classes, options, terms, seed
@@ -68,10 +68,12 @@ class CpSatSource:
 
     def price(self, duals: Duals, deep: bool) -> Array:  # noqa: ARG002 - always the true one
         """Return the best value of each kind."""
-        return np.array([self.price_one(number, duals) for number in range(len(self.kinds))], np.int64)
+        prices = [self.price_one(number, duals) for number in range(len(self.kinds))]
+        self.untold = None in prices
+        return np.array([price or 0 for price in prices], np.int64)
 
-    def price_one(self, number: int, duals: Duals) -> int:
-        """Return the best value of one kind, by its number here."""
+    def price_one(self, number: int, duals: Duals) -> int | None:
+        """Return the best value of one kind, by its number here; None if the work allowed told nothing."""
         pricer = self._pricer(number)
         host = self._hosts[number].task.state.host.moid
         weights: dict[Key, int] = {}
@@ -84,9 +86,7 @@ class CpSatSource:
         price = pricer.price(weights, levels, self._seed)
         self.work += price.work
         self._found[number] = price.column
-        if price.bound is None:
-            raise InternalError("a host has no price", obj=self._hosts[number].task.state.host.name)
-        return max(0, price.bound)
+        return None if price.bound is None else max(0, price.bound)
 
     def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
         """Return the columns of the last prices of some kinds."""

@@ -104,8 +104,8 @@ class TableSearch:
         at = [numbers[id(kind)] for kind in prices.kinds]
         self.tables = TableSource(prices, at, terms, self._fits)
         found: list[Source] = [self.tables]
-        if others:
-            found.append(self._cpsat(others, numbers, terms))
+        self.others = [self._cpsat(others, numbers, terms)] if others else []
+        found += self.others
         return found
 
     def _cpsat(self, kinds: Sequence[HostKind], numbers: Mapping[int, int], terms: RowTerms) -> CpSatSource:
@@ -218,12 +218,20 @@ class TableSearch:
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work
+        open_kinds = set(self.prices.open_kinds)
+        told = not any(source.untold for source in self.others)
         for number in unsure:
-            worth[self.prover.kinds[number]] = self.prover.price_one(number, duals)
+            price = self.prover.price_one(number, duals)
+            if price is not None:
+                worth[self.prover.kinds[number]] = price
+            elif number in open_kinds:
+                told = False
         for column in self.prover.columns(unsure):
             if self.columns.add(column) and column is not None:
                 master.add(column)
         self.left -= self.prover.work - before + WORK_A_PROOF * len(unsure)
+        if not told:
+            return None
         value = sum(int(w) * count for w, count in zip(worth, self.counts, strict=True))
         return value + master.constant(relaxed.best)
 
