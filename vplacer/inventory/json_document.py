@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from vplacer.errors import FileFormatError, NewerFormatError
+from vplacer.inventory.canonical import sha256_of
+
+_ENVELOPE = ("format", "format_version", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,38 @@ def parse_document(content: bytes, path: str, kind: JsonFormat) -> dict[str, Any
             why=f"{writer}this version reads up to format {kind.newest}",
             hint="upgrade vplacer",
         )
+    return document
+
+
+def sealed_bytes(document: dict[str, Any]) -> bytes:
+    """Return the content of a file for a sealed document: sorted and indented, to be compared with `diff`."""
+    return json.dumps(document, sort_keys=True, indent=1, allow_nan=False).encode("ascii") + b"\n"
+
+
+def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: str) -> dict[str, Any]:
+    """Return a document without its envelope, if its ``sha256`` is that of all the rest as canonical JSON.
+
+    Args:
+        content: of the file.
+        path: what errors call the file.
+        kind: its format.
+        edited_hint: what to do instead of editing such a file.
+
+    Raises:
+        FileFormatError: as `parse_document`, or changed after it was written.
+        NewerFormatError: a newer vplacer wrote it.
+    """
+    document = parse_document(content, path, kind)
+    stored = document.pop("sha256", None)
+    if stored != sha256_of(document):
+        raise FileFormatError(
+            "the file was changed after it was written",
+            path=path,
+            why="its sha256 does not fit its content",
+            hint=edited_hint,
+        )
+    for key in _ENVELOPE:
+        document.pop(key, None)
     return document
 
 

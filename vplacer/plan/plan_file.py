@@ -14,14 +14,13 @@ from vplacer.errors import FileFormatError
 from vplacer.inventory.canonical import sha256_of
 from vplacer.inventory.codec import CodecError, decode, encode
 from vplacer.inventory.files import write_file
-from vplacer.inventory.json_document import JsonFormat, parse_document
+from vplacer.inventory.json_document import JsonFormat, parse_sealed, sealed_bytes
 from vplacer.inventory.yaml_marks import pointer_text, read_bytes
 from vplacer.plan.model import Plan
 
 FORMAT: Final = "vplacer-plan"
 FORMAT_VERSION: Final = 1
 _FILE: Final = JsonFormat(FORMAT, "plan", FORMAT_VERSION, "a plan is written by `vplacer plan -o FILE`")
-_ENVELOPE: Final = ("format", "format_version", "sha256")
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 def plan_bytes(plan: Plan) -> bytes:
     """Return the content of a plan file. Equal plans give equal bytes."""
-    return json.dumps(plan_document(plan), sort_keys=True, indent=1, allow_nan=False).encode("ascii") + b"\n"
+    return sealed_bytes(plan_document(plan))
 
 
 def save_plan(plan: Plan, path: Path) -> None:
@@ -62,17 +61,9 @@ def load_plan(path: Path) -> Plan:
 
 def parse_plan(raw: bytes, path: str) -> Plan:
     """Read a plan file's content; ``path`` is what errors call it. Errors as `load_plan`."""
-    document = parse_document(raw, path, _FILE)
-    stored = document.pop("sha256", None)
-    if stored != sha256_of(document):
-        raise FileFormatError(
-            "the file was changed after it was written",
-            path=path,
-            why="its sha256 does not fit its content",
-            hint="a plan is never edited: change the request and plan again",
-        )
-    for key in _ENVELOPE:
-        document.pop(key, None)
+    document = parse_sealed(
+        raw, path, _FILE, edited_hint="a plan is never edited: change the request and plan again"
+    )
     _unfold(document)
     try:
         return decode(Plan, document)

@@ -6,7 +6,6 @@ slots.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +14,7 @@ from vplacer.errors import FileFormatError
 from vplacer.inventory.canonical import sha256_of
 from vplacer.inventory.codec import CodecError, decode, encode
 from vplacer.inventory.files import write_file
-from vplacer.inventory.json_document import JsonFormat, parse_document
+from vplacer.inventory.json_document import JsonFormat, parse_sealed, sealed_bytes
 from vplacer.inventory.yaml_marks import pointer_text, read_bytes
 from vplacer.plan.model import Source
 from vplacer.request.demand import FutureShape
@@ -26,7 +25,6 @@ FORMAT_VERSION: Final = 1
 _FILE: Final = JsonFormat(
     FORMAT, "slots file", FORMAT_VERSION, "slots are written by `vplacer capacity -r FILE -o slots.json`"
 )
-_ENVELOPE: Final = ("format", "format_version", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,7 @@ def slots_document(slots: SlotSet) -> dict[str, Any]:
 
 def slots_bytes(slots: SlotSet) -> bytes:
     """Return the content of a slots file. Equal sets give equal bytes."""
-    text = json.dumps(slots_document(slots), sort_keys=True, indent=1, allow_nan=False)
-    return text.encode("ascii") + b"\n"
+    return sealed_bytes(slots_document(slots))
 
 
 def save_slots(slots: SlotSet, path: Path) -> None:
@@ -83,17 +80,12 @@ def load_slots(path: Path) -> SlotSet:
 
 def parse_slots(raw: bytes, path: str) -> SlotSet:
     """Read a slots file's content; ``path`` is what errors call it. Errors as `load_slots`."""
-    document = parse_document(raw, path, _FILE)
-    stored = document.pop("sha256", None)
-    if stored != sha256_of(document):
-        raise FileFormatError(
-            "the file was changed after it was written",
-            path=path,
-            why="its sha256 does not fit its content",
-            hint="slots are never edited: change the mix and let `vplacer capacity -o` write them anew",
-        )
-    for key in _ENVELOPE:
-        document.pop(key, None)
+    document = parse_sealed(
+        raw,
+        path,
+        _FILE,
+        edited_hint="slots are never edited: change the mix and let `vplacer capacity -o` write them anew",
+    )
     if isinstance(document.get("names"), dict):
         document["names"] = [[name, value] for name, value in sorted(document["names"].items())]
     try:
