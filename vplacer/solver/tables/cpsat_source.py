@@ -105,18 +105,8 @@ class CpSatSource:
             return None
         host = self._hosts[number].task.state.host.moid
         seats = tuple(sorted((self._item_of[c], n) for c, n in column.plan.seats().items()))
-        terms: dict[str, int] = {}
-        for item, count in seats:
-            for name, weight in self._terms.on(item, host).items():
-                terms[name] = terms.get(name, 0) + weight * count
         points = column.levels.get("locality", 0)
-        return LightColumn(
-            self.kinds[number],
-            seats,
-            points,
-            tuple(sorted((n, w) for n, w in terms.items() if w)),
-            column.plan,
-        )
+        return LightColumn(self.kinds[number], seats, points, self._terms.of_seats(seats, host), column.plan)
 
     def _pricer(self, number: int) -> Pricer:
         if number not in self._pricers:

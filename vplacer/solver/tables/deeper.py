@@ -9,7 +9,6 @@ from typing import Any
 import numpy.typing as npt
 
 from vplacer.solver.tables.node_table import FilledTable, NodeTable
-from vplacer.solver.tables.seatings import Seating
 
 Array = npt.NDArray[Any]
 
@@ -51,7 +50,6 @@ class Deeper:
     combinations than were tried.
     """
 
-    seatings: tuple[Seating, ...]
     steps: tuple[Step, ...]
     tables: tuple[NodeTable, ...]
     starts: dict[int, tuple[Residual, ...]]

@@ -43,6 +43,15 @@ class Family:
     seatings: tuple[Seating, ...]
     only: Mapping[int, frozenset[int]]
 
+    def part(self, numbers: Sequence[int]) -> Family:
+        """Return the family with some of its members only, by number; the seatings stay the same."""
+        at = {number: new for new, number in enumerate(numbers)}
+        only = {
+            name: frozenset(at[number] for number in members if number in at)
+            for name, members in self.only.items()
+        }
+        return Family(tuple(self.members[number] for number in numbers), self.seatings, only)
+
 
 def build_families(
     instance: Instance, kinds: Sequence[HostKind], items: Sequence[Item], terms: Mapping[str, object]
@@ -73,15 +82,7 @@ def _by_terms(family: Family, terms: Mapping[str, object]) -> list[Family]:
     groups: dict[object, list[int]] = defaultdict(list)
     for number, member in enumerate(family.members):
         groups[terms.get(member.kind.task.state.host.moid)].append(number)
-    found = []
-    for numbers in groups.values():
-        at = {number: new for new, number in enumerate(numbers)}
-        only = {
-            name: frozenset(at[number] for number in members if number in at)
-            for name, members in family.only.items()
-        }
-        found.append(Family(tuple(family.members[n] for n in numbers), family.seatings, only))
-    return found
+    return [family.part(numbers) for numbers in groups.values()]
 
 
 def _sizes_key(state: HostState, options: RequestOptions) -> object:

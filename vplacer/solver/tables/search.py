@@ -130,7 +130,7 @@ class TableSearch:
         plain = plain_bounds(self.instance)
         factor = {p: PRIORITY_STEP ** (len(priorities) - 1 - n) for n, p in enumerate(priorities)}
         weight = {c.index: factor[c.demand.priority] * c.demand.weight_milli for c in self.classes}
-        together = self._aimed(Aim(weight, 1, PLACED_SCALE), None)
+        together = self._aimed(Aim(weight, 1, PLACED_SCALE), first=True)
         held = together.whole
         bounds: dict[str, int | None] = {}
         values: dict[str, int] = {}
@@ -145,7 +145,7 @@ class TableSearch:
             if over is not None:
                 bound = min(bound, over // factor[priority] // step * step)
             if value < bound and not self.should_stop():
-                found = self._aimed(Aim(mine, 0, PLACED_SCALE, tuple(settled)), together.duals)
+                found = self._aimed(Aim(mine, 0, PLACED_SCALE, tuple(settled)))
                 if found.bound is not None:
                     bound = min(bound, found.bound // step * step)
                 better = self._placed(found.whole, mine)
@@ -159,7 +159,7 @@ class TableSearch:
             value = self._points(held)
             bound = plain["locality"]
             if value < bound and not self.should_stop():
-                found = self._aimed(Aim({}, LOCALITY_SCALE, LOCALITY_SCALE, tuple(settled)), together.duals)
+                found = self._aimed(Aim({}, LOCALITY_SCALE, LOCALITY_SCALE, tuple(settled)))
                 if found.bound is not None:
                     bound = min(bound, found.bound)
                 better = self._points(found.whole)
@@ -170,12 +170,10 @@ class TableSearch:
         stopped = any(bounds[name] != value for name, value in values.items())
         return TableAnswer(plans, values, bounds, stopped)
 
-    def _aimed(self, aim: Aim, duals: Prices | None) -> _Found:
-        """Search for one aim: bound, duals, whole columns."""
-        start = duals
-        if duals is None:
-            start = self._first(aim)
-        if len(self.kinds) >= LEAST_SAMPLED and duals is None:
+    def _aimed(self, aim: Aim, *, first: bool = False) -> _Found:
+        """Search for one aim: bound and whole columns. The first begins without columns, and ends roughly."""
+        start = self._first(aim) if first else None
+        if first and len(self.kinds) >= LEAST_SAMPLED:
             start = self._sampled(aim, start)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         for column in self.columns.items:
@@ -184,9 +182,9 @@ class TableSearch:
             master,
             self.sources,
             self.columns,
-            start if duals is None else None,
+            start,
             self.should_stop,
-            close=ROUGHLY if duals is None else CLOSE,
+            close=ROUGHLY if first else CLOSE,
         )
         bound = self._proved(master, relaxed)
         if bound is not None and master.solve().value < bound * (1 - CLOSE):
@@ -202,7 +200,7 @@ class TableSearch:
         taken = self.trimmer.trim(taken, master.asked)
         for column, _ in taken:
             self.columns.add(column)
-        return _Found(None if bound is None else bound // aim.scale, relaxed.best, taken)
+        return _Found(None if bound is None else bound // aim.scale, taken)
 
     def _proved(self, master: PatternMaster, relaxed: Relaxed) -> int | None:
         """The best bound, with the host model's prices where the tables are not sure of theirs.
@@ -298,10 +296,9 @@ class TableSearch:
 
 @dataclass(frozen=True)
 class _Found:
-    """What one aim came to: the bound, its duals, and the columns taken."""
+    """What one aim came to: the bound, and the columns taken."""
 
     bound: int | None
-    duals: Prices
     whole: list[tuple[LightColumn, int]]
 
 

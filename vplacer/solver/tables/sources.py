@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -65,6 +65,14 @@ class RowTerms:
                 found[name] = found.get(name, 0) + weight
         return found
 
+    def of_seats(self, seats: Iterable[tuple[int, int]], host: str) -> tuple[tuple[str, int], ...]:
+        """What (item, count) on a host add to each row; zeros left out."""
+        found: dict[str, int] = {}
+        for item, count in seats:
+            for name, weight in self.on(item, host).items():
+                found[name] = found.get(name, 0) + weight * count
+        return tuple(sorted((name, weight) for name, weight in found.items() if weight))
+
 
 class TableSource:
     """Prices by tables."""
@@ -90,6 +98,7 @@ class TableSource:
         self.prices = prices
         self._fits = fits
         self.kinds = tuple(numbers)
+        self._row_terms = terms
         self._terms = [
             {
                 item: terms.on(item, starts.family.members[0].kind.task.state.host.moid)
@@ -150,20 +159,13 @@ class TableSource:
         if not kept:
             return None
         seats: dict[int, int] = {}
-        terms: dict[str, int] = {}
         points = 0
         for seating, count in kept:
             seats[seating.item] = seats.get(seating.item, 0) + count
             points += seating.points * count
-            for name, weight in self._terms[pattern.family][seating.item].items():
-                terms[name] = terms.get(name, 0) + weight * count
-        return LightColumn(
-            self.kinds[number],
-            tuple(sorted(seats.items())),
-            points,
-            tuple(sorted((n, w) for n, w in terms.items() if w)),
-            tuple(kept),
-        )
+        host = self.prices.kinds[number].task.state.host.moid
+        terms = self._row_terms.of_seats(seats.items(), host)
+        return LightColumn(self.kinds[number], tuple(sorted(seats.items())), points, terms, tuple(kept))
 
     def _fitting(self, number: int, wanted: Seats) -> Seats:
         """Drop VMs until all fits exactly: tables round sizes down to whole units."""

@@ -163,7 +163,7 @@ class _Plan:
         found = set()
         for whole in vgpu_room(member.kind.task.state, self.profiles):
             choices = [_cuts(count, len(real)) for count in whole]
-            if _size(choices) > MOST_SPLITS:
+            if prod(map(len, choices)) > MOST_SPLITS:
                 return []
             for chosen in product(*choices):
                 found.add(tuple(tuple(cut[n] for cut in chosen) for n in range(len(real))))
@@ -194,7 +194,6 @@ class _Plan:
 
     def poorer(self) -> Family:
         """Return the family without the members that have too many states."""
-        family = self.family
         order = [index for index, splits in enumerate(self.splits) if splits]
         order.sort(key=lambda index: (self._grown({}, index), index))
         most: dict[tuple[int, int], int] = {}
@@ -203,10 +202,7 @@ class _Plan:
             if self._grown(most, index) > MOST_STATES:
                 break
             kept.append(index)
-        kept.sort()
-        at = {index: new for new, index in enumerate(kept)}
-        only = {name: frozenset(at[i] for i in mine if i in at) for name, mine in family.only.items()}
-        return Family(tuple(family.members[index] for index in kept), family.seatings, only)
+        return self.family.part(sorted(kept))
 
     def _state(self, member: Member, number: int, split: tuple[tuple[int, ...], ...]) -> State:
         """Device state of a node of a member."""
@@ -322,7 +318,7 @@ class _Plan:
                     parts.append((number, cores, amount.memory_mib // units.memory_mib, takes))
             steps.append(Step(name, tuple(parts), self.family.only.get(name)))
         kept = {member: tuple(rows) for member, rows in starts.items()}
-        return Deeper(self.family.seatings, tuple(steps), tuple(tables), kept)
+        return Deeper(tuple(steps), tuple(tables), kept)
 
     def _after(self, at: Residuals, name: int, tables: Sequence[NodeTable]) -> Residuals:
         """The residuals left by a seating on those that have room for it."""
@@ -368,10 +364,3 @@ def _cuts(count: int, parts: int) -> list[tuple[int, ...]]:
     if parts == 1:
         return [(count,)]
     return [(first, *rest) for first in range(count + 1) for rest in _cuts(count - first, parts - 1)]
-
-
-def _size(choices: Sequence[Sequence[object]]) -> int:
-    size = 1
-    for listed in choices:
-        size *= len(listed)
-    return size

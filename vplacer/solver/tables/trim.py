@@ -74,10 +74,4 @@ class Trimmer:
         if not seats:
             return None
         host = self.kinds[column.kind].task.state.host.moid
-        terms: dict[str, int] = {}
-        for item, count in seats:
-            for name, weight in self.terms.on(item, host).items():
-                terms[name] = terms.get(name, 0) + weight * count
-        return LightColumn(
-            column.kind, seats, points, tuple(sorted((n, w) for n, w in terms.items() if w)), source
-        )
+        return LightColumn(column.kind, seats, points, self.terms.of_seats(seats, host), source)
