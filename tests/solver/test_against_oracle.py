@@ -34,16 +34,21 @@ def test_columns_are_valid_and_their_bounds_hold(problem: Problem) -> None:
     columns_hold(problem)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("part", range(PARTS))
-def test_best_values_level_by_level_at_length(part: int) -> None:
-    @seed(part)
-    @settings(
-        max_examples=8_000 // PARTS,
+def _at_length(instances: int) -> settings:
+    """Settings of one part of a long test."""
+    return settings(
+        max_examples=instances // PARTS,
         suppress_health_check=[HealthCheck.too_slow],
         deadline=None,
         database=None,
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(PARTS))
+def test_best_values_level_by_level_at_length(part: int) -> None:
+    @seed(part)
+    @_at_length(8_000)
     @given(problems())
     def look(problem: Problem) -> None:
         same_as_oracle(problem)
@@ -55,12 +60,7 @@ def test_best_values_level_by_level_at_length(part: int) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_best_values_of_running_vms_at_length(part: int) -> None:
     @seed(part)
-    @settings(
-        max_examples=8_000 // PARTS,
-        suppress_health_check=[HealthCheck.too_slow],
-        deadline=None,
-        database=None,
-    )
+    @_at_length(8_000)
     @given(moving_problems(), st.sampled_from([ORDER, UPKEEP_ORDER]))
     def look(problem: Problem, order: tuple[str, ...]) -> None:
         same_as_oracle(problem, order)
@@ -72,12 +72,7 @@ def test_best_values_of_running_vms_at_length(part: int) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_columns_are_valid_and_their_bounds_hold_at_length(part: int) -> None:
     @seed(part)
-    @settings(
-        max_examples=4_000 // PARTS,
-        suppress_health_check=[HealthCheck.too_slow],
-        deadline=None,
-        database=None,
-    )
+    @_at_length(4_000)
     @given(problems() | moving_problems())
     def look(problem: Problem) -> None:
         columns_hold(problem)
