@@ -50,6 +50,7 @@ def build_instance(
     today: Mapping[str, Placement],
     order: tuple[str, ...],
     only: Collection[str] | None = None,
+    held: Collection[str] = (),
 ) -> Instance:
     """Build the instance.
 
@@ -58,12 +59,13 @@ def build_instance(
         today: placements of today of existing VMs that already meet their demand.
         order: objective levels.
         only: hosts to look at; None = all.
+        held: demands of existing VMs that may move and nevertheless stay, unless a rule ties them to others.
     """
     ruled = _ruled(problem)
     settled_ids = {
         demand.id
         for demand in problem.request.demands
-        if demand.id in today and not demand.may_move and demand.id not in ruled
+        if demand.id in today and (not demand.may_move or demand.id in held) and demand.id not in ruled
     }
     classes = build_classes(problem, dict(today), settled_ids)
     lister = Lister(problem, classes)

@@ -11,6 +11,7 @@ from vplacer.errors import InternalError
 from vplacer.solver.decode import decode
 from vplacer.solver.exact import Answer
 from vplacer.solver.heap import settled_heap
+from vplacer.solver.holding import held_vms, with_moves
 from vplacer.solver.instance import Instance, build_instance
 from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, LevelResult, Solution, SolveOptions, Status, StoppedBy
@@ -102,9 +103,12 @@ def searched(
     from vplacer.constraints.judge import check, placements_today
 
     today = placements_today(problem)
-    instance = build_instance(problem, today, options.levels)
+    held = held_vms(problem, today)
+    instance = build_instance(problem, today, options.levels, held=held)
     work = options.work if options.work is not None else default_work(instance)
     answer = _search(instance, options.seed, work, lambda: stop() is not None)
+    if held:
+        answer = with_moves(instance, answer)
     placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
     placed = {placement.demand for placement in placements}
     unplaced = {demand.id for demand in problem.request.demands} - placed
