@@ -78,7 +78,8 @@ class Pricer:
         """Whether the host takes just these: how often by class and option number."""
         model = self.model.clone()
         self._fix(model, wanted)
-        return run(model, seed=seed, work=MAX_WORK_A_PRICE).value is not None
+        found = run(model, seed=seed, work=MAX_WORK_A_PRICE)
+        return found.outcome in (Outcome.PROVED, Outcome.STOPPED)
 
     def _fix(self, model: cp_model.CpModel, wanted: Mapping[tuple[int, int], int]) -> None:
         for index, listed in self.vars.chosen.items():
