@@ -65,53 +65,72 @@ _Judged = tuple[Break | None, int]
 NOTHING_NARROWED: Mapping[int, CellPool] = MappingProxyType({})
 
 
-def judge_choice(
-    asked: Asked,
-    state: HostState,
-    nodes: tuple[int, ...],
-    choice: Sequence[Way],
-    narrowed: Mapping[int, CellPool] = NOTHING_NARROWED,
-) -> tuple[Break | None, int]:
-    """Return what a choice breaks, or None, and its locality points.
+class ChoiceJudge:
+    """Judges choices of ways to serve what is asked for on one host.
 
-    Args:
-        asked: what is asked for.
-        state: the host.
-        nodes: pNUMA nodes its vCPUs and memory are bound to; empty = they float.
-        choice: a way to serve each ask.
-        narrowed: by position in the choice, the cells its cards can only come from because all others
-            are gone.
+    What a way is worth by itself is found once for all choices that it is part of.
     """
-    uses = [(way.use, narrowed.get(at) or pool_of(way, state)) for at, way in enumerate(choice)]
-    points = compact_points(state.topology, nodes)
-    step = 0
-    for use, pool in uses:
-        for broken, gained in (
-            _judge_interconnect(asked, use, pool, state, step),
-            _judge_numa(asked, use, pool, nodes, state, step + 1),
-            _judge_near_gpu(asked, use, pool, uses, state, step + 2),
-        ):
+
+    def __init__(self, asked: Asked, state: HostState) -> None:
+        self.asked, self.state = asked, state
+        self._pools: dict[int, CellPool] = {}
+        self._near: dict[tuple[int, CellPool, tuple[int, ...]], _Judged] = {}
+        self._ways: list[Way] = []
+
+    def pool(self, way: Way) -> CellPool:
+        """Return `pool_of` a way."""
+        if id(way) not in self._pools:
+            self._pools[id(way)] = pool_of(way, self.state)
+            self._ways.append(way)
+        return self._pools[id(way)]
+
+    def choice(
+        self,
+        nodes: tuple[int, ...],
+        choice: Sequence[Way],
+        narrowed: Mapping[int, CellPool] = NOTHING_NARROWED,
+    ) -> _Judged:
+        """Return what a choice breaks, or None, and its locality points.
+
+        Args:
+            nodes: pNUMA nodes its vCPUs and memory are bound to; empty = they float.
+            choice: a way to serve each ask.
+            narrowed: by position in the choice, the cells its cards can only come from because all others
+                are gone.
+        """
+        pools = [narrowed.get(at) or self.pool(way) for at, way in enumerate(choice)]
+        uses = [(way.use, pool) for way, pool in zip(choice, pools, strict=True)]
+        points = compact_points(self.state.topology, nodes)
+        for at, (way, pool) in enumerate(zip(choice, pools, strict=True)):
+            broken, gained = self._by_itself(way, pool, nodes, 3 * at)
+            if broken is None:
+                points += gained
+                broken, gained = _judge_near_gpu(self.asked, way.use, pool, uses, self.state, 3 * at + 2)
             if broken is not None:
                 return broken, 0
             points += gained
-        step += 3
-    return None, points
+        return None, points
 
+    def alone(self, nodes: tuple[int, ...], way: Way, position: int) -> Break | None:
+        """Return the wish that a way breaks even if its cards are sure, whatever serves the other asks.
 
-def judge_alone(
-    asked: Asked, state: HostState, nodes: tuple[int, ...], way: Way, position: int
-) -> Break | None:
-    """Return the wish that a way breaks even if its cards are sure, whatever serves the other asks.
+        ``position``: of the ask among all that is asked for.
+        """
+        if not way.use.cells:
+            return None
+        return self._by_itself(way, chosen_pool(way.use), nodes, 3 * position)[0]
 
-    ``position``: of the ask among all that is asked for.
-    """
-    if not way.use.cells:
-        return None
-    pool, step = chosen_pool(way.use), 3 * position
-    broken, _ = _judge_interconnect(asked, way.use, pool, state, step)
-    if broken is None:
-        broken, _ = _judge_numa(asked, way.use, pool, nodes, state, step + 1)
-    return broken
+    def _by_itself(self, way: Way, pool: CellPool, nodes: tuple[int, ...], step: int) -> _Judged:
+        """What of the wishes that look at one ask only is broken, and points."""
+        self.pool(way)
+        key = (id(way), pool, nodes)
+        if key not in self._near:
+            broken, joined = _judge_interconnect(self.asked, way.use, pool, self.state, step)
+            gained = 0
+            if broken is None:
+                broken, gained = _judge_numa(self.asked, way.use, pool, nodes, self.state, step + 1)
+            self._near[key] = (broken, 0 if broken is not None else joined + gained)
+        return self._near[key]
 
 
 def _judge_interconnect(asked: Asked, use: AskUse, pool: CellPool, state: HostState, step: int) -> _Judged:

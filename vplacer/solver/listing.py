@@ -15,6 +15,7 @@ from vplacer.constraints.labels import portable_labels, scope_of
 from vplacer.constraints.state import Problem
 from vplacer.request.demand import AffinityMode, Demand
 from vplacer.solver.cells import structure_of
+from vplacer.solver.cells_asked import cells_asked, kinds_asked, on_host
 from vplacer.solver.host_state import HostState
 from vplacer.solver.numbers import Numbers
 from vplacer.solver.option import NOBODY, Asked, Option, OptionList, Takers, asked_of
@@ -47,6 +48,14 @@ class CardsLeft:
     labels: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is left of some kinds of card, and which cells of the host these are."""
+
+    left: CardsLeft
+    numbers: tuple[int, ...]
+
+
 def listing_of(problem: Problem) -> Listing:
     """Return the lists kept for all requests on an inventory."""
     return problem.derive_fact(_listing)
@@ -71,6 +80,7 @@ class Listing:
         self._lists: dict[Hashable, OptionList] = {}
         self._found: dict[Hashable, tuple[tuple[Option, ...], bool]] = {}
         self._static = StaticOptions()
+        self._parts: dict[Hashable, _Part | None] = {}
 
     def options(
         self, problem: Problem, demand: Demand, state: HostState, takers: Takers = NOBODY
@@ -98,14 +108,38 @@ class Listing:
         """Return the options alone, and whether they are all: without any, no reason is looked for."""
         key = _key(wishes, left, takers)
         if key not in self._found:
-            options = self._static.of(problem, wishes.asked, wishes.nodes, left.state, left.family)
-            complete = True
-            if options is None:
-                listed = self._listed(problem, wishes, left.state, takers)
-                self._lists[key] = replace(listed, options=self.one_object(listed.options))
-                options, complete = listed.options, listed.complete
-            self._found[key] = (self.one_object(options), complete)
+            part = self._part(wishes.asked, left)
+            if part is None:
+                self._found[key] = self._list(problem, wishes, left, takers, key)
+            else:
+                options, complete = self.found(problem, wishes, part.left, takers)
+                self._found[key] = (self.one_object(on_host(options, part.numbers)), complete)
         return self._found[key]
+
+    def _list(
+        self, problem: Problem, wishes: Wishes, left: CardsLeft, takers: Takers, key: Hashable
+    ) -> tuple[tuple[Option, ...], bool]:
+        """List the options on a host of which only cells of the kinds asked for are looked at."""
+        options = self._static.of(problem, wishes.asked, wishes.nodes, left.state, left.family)
+        if options is not None:
+            return self.one_object(options), True
+        listed = self._listed(problem, wishes, left.state, takers)
+        options = self.one_object(listed.options)
+        self._lists[key] = replace(listed, options=options)
+        return options, listed.complete
+
+    def _part(self, asked: Asked, left: CardsLeft) -> _Part | None:
+        """Return what is left of the kinds of card that are asked for, None if that is all there is."""
+        kinds = kinds_asked(asked)
+        key = (left.exact, left.labels, kinds)
+        if key not in self._parts:
+            some = cells_asked(left.state, kinds)
+            self._parts[key] = (
+                None
+                if some is None
+                else _Part(self._left_of(some.state, left.family, left.labels), some.numbers)
+            )
+        return self._parts[key]
 
     def one_object(self, options: tuple[Option, ...]) -> tuple[Option, ...]:
         """Return the one tuple that stands for all with the same options, wherever they were listed."""
@@ -127,15 +161,17 @@ class Listing:
 
     def left(self, problem: Problem, state: HostState) -> CardsLeft:
         """Return what lists depend on of a host's state."""
-        family = family_of(problem, state.host.moid)
+        labels = portable_labels(problem, scope_of(state.host))
+        number = self._labels.of(labels, lambda: tuple(sorted(labels.items())))
+        return self._left_of(state, family_of(problem, state.host.moid), number)
+
+    def _left_of(self, state: HostState, family: int, labels: int) -> CardsLeft:
         structure = self._structures.of(state.cells, lambda: structure_of(state.cells, state.topology))
         kinds = self._left.of_key((family, structure, state.scarce))
         shared = self._left.of_key((kinds, state.vgpu_held))
         cards = self._cards.of(state.cells, lambda: state.cells) if state.host.device_groups else None
         exact = self._left.of_key((shared, cards))
-        labels = portable_labels(problem, scope_of(state.host))
-        number = self._labels.of(labels, lambda: tuple(sorted(labels.items())))
-        return CardsLeft(state, family, kinds, shared, exact, number)
+        return CardsLeft(state, family, kinds, shared, exact, labels)
 
     def _listed(self, problem: Problem, wishes: Wishes, state: HostState, takers: Takers) -> OptionList:
         labels = portable_labels(problem, scope_of(state.host))

@@ -10,58 +10,62 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from vplacer.request.demand import BoundBy
-from vplacer.solver.choice import chosen_pool, judge_choice, pool_of
+from vplacer.solver.choice import ChoiceJudge, chosen_pool
 from vplacer.solver.host_state import HostState
 from vplacer.solver.nearness import CellPool
-from vplacer.solver.option import Asked, Option, Takers, Way
+from vplacer.solver.option import Option, Takers, Way
 from vplacer.topology.levels import Level
 
 
-def narrowed_options(
-    asked: Asked,
-    state: HostState,
-    nodes: tuple[int, ...],
-    choice: Sequence[Way],
-    takers: Takers,
-    points: int | None,
-) -> list[Option]:
-    """List the options of a choice that promise more than it does by itself, each for what it needs.
+class Narrowing:
+    """Lists the options of choices that promise more than these do by themselves, each for what it needs."""
 
-    Args:
-        asked: what is asked for.
-        state: the host.
-        nodes: nodes of its CPU and memory.
-        choice: a way to serve each ask.
-        takers: who may take cards out of the choice.
-        points: locality points of the choice by itself; None = it breaks a wish.
-    """
-    pools = [_pools(way, state, takers) for way in choice]
-    if all(len(found) == 1 for found in pools):
-        return []
-    wide = [pool_of(way, state) for way in choice]
-    uses = tuple(way.use for way in choice)
-    reached: list[Option] = [] if points is None else [Option(nodes, uses, points)]
-    found: list[Option] = []
-    candidates = []
-    for picked in product(*pools):
-        narrowed = {at: pool for at, pool in enumerate(picked) if pool is not None}
-        if narrowed:
-            gone = {
-                cell
-                for at, pool in narrowed.items()
-                for cell in wide[at].cells
-                if pool.sure or cell not in pool.cells
-            }
-            candidates.append(
-                (len(gone), tuple(sorted(gone)), any(p.sure for p in narrowed.values()), narrowed)
-            )
-    for _, gone_cells, alone, narrowed in sorted(candidates, key=lambda item: item[:3]):
-        broken, gained = judge_choice(asked, state, nodes, choice, narrowed)
-        option = Option(nodes, uses, gained, gone_cells, alone)
-        if broken is None and not any(_as_good(other, option) for other in reached):
-            found.append(option)
-            reached.append(option)
-    return found
+    def __init__(self, judge: ChoiceJudge, takers: Takers) -> None:
+        """Take the judge of what is asked for on a host, and who may take cards out of a choice."""
+        self.judge, self.takers = judge, takers
+        self._pools: dict[int, tuple[Way, list[CellPool | None]]] = {}
+
+    def options(self, nodes: tuple[int, ...], choice: Sequence[Way], points: int | None) -> list[Option]:
+        """List them for one choice.
+
+        Args:
+            nodes: nodes of its CPU and memory.
+            choice: a way to serve each ask.
+            points: locality points of the choice by itself; None = it breaks a wish.
+        """
+        pools = [self._narrower(way) for way in choice]
+        if all(len(found) == 1 for found in pools):
+            return []
+        wide = [self.judge.pool(way) for way in choice]
+        uses = tuple(way.use for way in choice)
+        reached: list[Option] = [] if points is None else [Option(nodes, uses, points)]
+        found: list[Option] = []
+        candidates = []
+        for picked in product(*pools):
+            narrowed = {at: pool for at, pool in enumerate(picked) if pool is not None}
+            if narrowed:
+                gone = {
+                    cell
+                    for at, pool in narrowed.items()
+                    for cell in wide[at].cells
+                    if pool.sure or cell not in pool.cells
+                }
+                candidates.append(
+                    (len(gone), tuple(sorted(gone)), any(p.sure for p in narrowed.values()), narrowed)
+                )
+        for _, gone_cells, alone, narrowed in sorted(candidates, key=lambda item: item[:3]):
+            broken, gained = self.judge.choice(nodes, choice, narrowed)
+            option = Option(nodes, uses, gained, gone_cells, alone)
+            if broken is None and not any(_as_good(other, option) for other in reached):
+                found.append(option)
+                reached.append(option)
+        return found
+
+    def _narrower(self, way: Way) -> list[CellPool | None]:
+        if id(way) not in self._pools:
+            pool = self.judge.pool(way)
+            self._pools[id(way)] = (way, _pools(way, pool, self.judge.state, self.takers))
+        return self._pools[id(way)][1]
 
 
 def _as_good(one: Option, other: Option) -> bool:
@@ -73,9 +77,8 @@ def _as_good(one: Option, other: Option) -> bool:
     )
 
 
-def _pools(way: Way, state: HostState, takers: Takers) -> list[CellPool | None]:
-    """To which cells the choice of a way may be narrowed; None = not at all."""
-    pool = pool_of(way, state)
+def _pools(way: Way, pool: CellPool, state: HostState, takers: Takers) -> list[CellPool | None]:
+    """To which cells the choice of a way among a pool may be narrowed; None = not at all."""
     may = takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM)
     unnamed = any(set(group).intersection(pool.cells) for group, _ in state.scarce)
     if way.use.resource not in ("card", "group") or pool.sure or not may or unnamed:

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from vplacer.constraints.supply import demand_parts, nodes_kept, threads_per_core
 from vplacer.request.demand import AffinityMode, Demand
-from vplacer.solver.choice import Break, judge_alone, judge_choice
+from vplacer.solver.choice import Break, ChoiceJudge
 from vplacer.solver.host_state import HostState
-from vplacer.solver.narrowed import narrowed_options
+from vplacer.solver.narrowed import Narrowing
 from vplacer.solver.option import NOBODY, Asked, Option, OptionList, Takers, Way, asked_of
 from vplacer.solver.ways import gpu_ways, nic_ways, shortage_text
 
@@ -124,19 +124,21 @@ def _combine(
     """
     kept: list[Option] = []
     nearest: Break | None = None
+    judge = ChoiceJudge(asked, state)
+    narrowing = Narrowing(judge, takers)
     for nodes in node_sets:
-        open_ways, broken = _open_ways(asked, state, nodes, ways)
+        open_ways, broken = _open_ways(judge, nodes, ways)
         nearest = _nearer(nearest, broken)
         for choice in product(*open_ways):
             short = _taken_twice(choice, state)
             if short is not None:
                 nearest = _nearer(nearest, short)
                 continue
-            broken, points = judge_choice(asked, state, nodes, choice)
+            broken, points = judge.choice(nodes, choice)
             if broken is None:
                 kept.append(Option(nodes, tuple(way.use for way in choice), points))
             nearest = _nearer(nearest, broken)
-            kept += narrowed_options(asked, state, nodes, choice, takers, None if broken else points)
+            kept += narrowing.options(nodes, choice, None if broken else points)
             if len(kept) >= MAX_OPTIONS:
                 return OptionList(tuple(kept[:MAX_OPTIONS]), complete=False)
     if kept:
@@ -147,7 +149,7 @@ def _combine(
 
 
 def _open_ways(
-    asked: Asked, state: HostState, nodes: tuple[int, ...], ways: list[list[Way]]
+    judge: ChoiceJudge, nodes: tuple[int, ...], ways: list[list[Way]]
 ) -> tuple[list[list[Way]], Break | None]:
     """Leave out ways that break a wish whatever the other asks do; no way at all for one = no choice."""
     found: list[list[Way]] = []
@@ -155,7 +157,7 @@ def _open_ways(
         nearest: Break | None = None
         passing = []
         for way in mine:
-            broken = judge_alone(asked, state, nodes, way, position)
+            broken = judge.alone(nodes, way, position)
             nearest = _nearer(nearest, broken)
             if broken is None:
                 passing.append(way)

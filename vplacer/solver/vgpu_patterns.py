@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
 from vplacer.constraints.holdings import AssignableDevice
 from vplacer.constraints.matching import takes_profile
 from vplacer.inventory.host import GpuMode, Host
+from vplacer.inventory.pci import PciAddress
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
 from vplacer.topology.vgpu_room import ProfileShape, all_fit, profile_shape
@@ -28,10 +29,29 @@ def card_patterns(
     return list(_patterns(card, tuple(s for s in held_shapes if s is not None), shapes))
 
 
-def vgpu_room(state: HostState, cell: Cell, profile: str) -> int:
-    """Return how many vGPUs of a profile a card still takes beside those of untouchable VMs."""
-    held = dict(state.vgpu_held).get(cell.addresses[0], ())
-    return max(pattern[0] for pattern in card_patterns(state.host, cell.card, held, (profile,)))
+def vgpu_rooms(state: HostState, profile: str) -> dict[int, int]:
+    """Return how many vGPUs of a profile each card still takes beside those of untouchable VMs, by cell."""
+    return {
+        cell.index: max(pattern[0] for pattern in patterns)
+        for cell, patterns in patterns_of_cells(state, (profile,))
+    }
+
+
+def patterns_of_cells(
+    state: HostState, names: tuple[str, ...]
+) -> Iterator[tuple[Cell, list[tuple[int, ...]]]]:
+    """Yield each cell of a host with `card_patterns` beside the vGPUs of untouchable VMs.
+
+    Cards that are alike and hold the same have the same list.
+    """
+    held: dict[PciAddress, tuple[str, ...]] = dict(state.vgpu_held)
+    known: dict[Hashable, list[tuple[int, ...]]] = {}
+    for cell in state.cells:
+        card, here = cell.card, held.get(cell.addresses[0], ())
+        key = (card.kind, card.vgpu, card.ids, card.mode, card.may_be_mig, card.framebuffer_mib, here)
+        if key not in known:
+            known[key] = card_patterns(state.host, card, here, names)
+        yield cell, known[key]
 
 
 def why_no_vgpu(state: HostState, profile: str, have: int, count: int) -> str:
@@ -61,12 +81,10 @@ def all_vgpus_fit(state: HostState, needs: Mapping[str, int]) -> bool:
     """Whether vGPUs of several profiles, of one VM, fit the cards of a host together."""
     names = tuple(sorted(needs))
     wanted = tuple(needs[name] for name in names)
-    held = dict(state.vgpu_held)
     reached = {(0,) * len(names)}
-    for cell in state.cells:
+    for cell, patterns in patterns_of_cells(state, names):
         if cell.card.kind != "gpu" or not cell.card.vgpu:
             continue
-        patterns = card_patterns(state.host, cell.card, held.get(cell.addresses[0], ()), names)
         reached = {
             tuple(min(want, a + b) for want, a, b in zip(wanted, counts, pattern, strict=True))
             for counts in reached

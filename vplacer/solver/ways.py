@@ -10,7 +10,7 @@ from vplacer.request.demand import AffinityMode, BoundBy, GpuAsk, NicAsk
 from vplacer.solver.cells import Cell
 from vplacer.solver.host_state import HostState
 from vplacer.solver.option import Asked, AskUse, OptionList, Way
-from vplacer.solver.vgpu_patterns import vgpu_room, why_no_vgpu
+from vplacer.solver.vgpu_patterns import vgpu_rooms, why_no_vgpu
 from vplacer.topology.vgpu_room import profile_shape
 
 
@@ -25,7 +25,7 @@ def gpu_ways(
             return OptionList(
                 (), constraint="gpu-model", evidence=f"vGPU profile {ask.profile} is not offered"
             )
-        rooms = {cell.index: vgpu_room(state, cell, ask.profile) for cell in state.cells}
+        rooms = vgpu_rooms(state, ask.profile)
         pool = tuple(index for index, room in rooms.items() if room > 0)
         if sum(rooms.values()) < ask.count:
             evidence = why_no_vgpu(state, ask.profile, sum(rooms.values()), ask.count)

@@ -93,19 +93,34 @@ def profile_shape(host: Host, name: str) -> ProfileShape | None:
         if gib is None:
             return None
         sharing = MIG if is_mig_profile(name, None) else TIME_SLICED
-        return ProfileShape(name, _mib(gib), sharing, None, _slices(name), _types_mix(host), _media(name))
-    sharing = described.sharing or (MIG if is_mig_profile(name, described) else TIME_SLICED)
-    framebuffer = _mib(described.framebuffer_gib)
-    most = _per_card(host, described, sharing)
-    return ProfileShape(name, framebuffer, sharing, most, _slices(name), _types_mix(host), _media(name))
+        mix = _types_mix(host.version)
+        return ProfileShape(name, _mib(gib), sharing, None, _slices(name), mix, _media(name))
+    unknown = gpu_by_ids(PciIds(described.vendor, described.device)) is None
+    largest = _largest_profile(host, described) if unknown else None
+    return _shape(described, largest, _types_mix(host.version))
+
+
+@lru_cache(maxsize=1024)
+def _shape(profile: VgpuProfile, largest_mib: int | None, types_mix: bool) -> ProfileShape:
+    """The shape of a described profile.
+
+    ``largest_mib``: the largest profile of its card, where the card's model is not known. ``types_mix``:
+    whether types of one size may mix.
+    """
+    name = profile.name
+    sharing = profile.sharing or (MIG if is_mig_profile(name, profile) else TIME_SLICED)
+    most = _per_card(profile, sharing, largest_mib)
+    framebuffer = _mib(profile.framebuffer_gib)
+    return ProfileShape(name, framebuffer, sharing, most, _slices(name), types_mix, _media(name))
 
 
 def _media(name: str) -> bool:
     return _MIG_NAME.search(name.lower()) is not None and _MEDIA.search(name.lower()) is not None
 
 
-def _types_mix(host: Host) -> bool:
-    release = parse_release(host.version)
+@lru_cache(maxsize=64)
+def _types_mix(version: str | None) -> bool:
+    release = parse_release(version)
     return release is not None and release >= (8, 0, 1)
 
 
@@ -123,15 +138,15 @@ def _mib(gib: int) -> int:
     return gib * 1024 if gib > 0 else 512
 
 
-def _per_card(host: Host, profile: VgpuProfile, sharing: str) -> int | None:
+def _per_card(profile: VgpuProfile, sharing: str, largest_mib: int | None) -> int | None:
     """How many of a profile an empty card takes.
 
     The memory of a card is its model's nominal size: what the host reports is a little less, and
     the largest profile would no longer fit. For an unknown model the largest profile is the size.
     """
     model = gpu_by_ids(PciIds(profile.vendor, profile.device))
-    memory = model.memory_mib if model is not None else _largest_profile(host, profile)
-    if memory <= 0:
+    memory = model.memory_mib if model is not None else largest_mib
+    if memory is None or memory <= 0:
         return None
     ids = PciIds(profile.vendor, profile.device)
     if sharing == MIG:

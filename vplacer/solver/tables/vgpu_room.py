@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vplacer.solver.host_state import HostState
-from vplacer.solver.vgpu_patterns import card_patterns
+from vplacer.solver.vgpu_patterns import patterns_of_cells
 
 
 def vgpu_room(state: HostState, profiles: tuple[str, ...]) -> list[tuple[int, ...]]:
     """Return the largest counts per profile that the cards of a host take together."""
-    held = dict(state.vgpu_held)
     reached = {(0,) * len(profiles)}
-    for cell in state.cells:
+    for cell, patterns in patterns_of_cells(state, profiles):
         if cell.card.kind == "gpu" and cell.card.vgpu:
-            patterns = _largest(
-                card_patterns(state.host, cell.card, held.get(cell.addresses[0], ()), profiles)
-            )
+            most = _largest(patterns)
             reached = set(
-                _largest([tuple(a + b for a, b in zip(x, y, strict=True)) for x in reached for y in patterns])
+                _largest([tuple(a + b for a, b in zip(x, y, strict=True)) for x in reached for y in most])
             )
     return sorted(reached)
 
