@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vplacer.solver.alike import WorkDone
+from vplacer.solver.barred import is_particular, rejected
 from vplacer.solver.beside import Beside
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import eligibility_of
 from vplacer.solver.instance import Instance, Rejection
-from vplacer.solver.lister import is_particular, rejected
 from vplacer.solver.verdict import HostReason
 
 _OTHERS = Rejection("others", "it fits here by itself, and not together with what is planned")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from vplacer.constraints.labels import scope_of, why_not_portable
 from vplacer.constraints.state import Problem
-from vplacer.constraints.supply import Amount
 from vplacer.inventory.host import Host
 from vplacer.request.demand import AffinityMode
+from vplacer.solver.barred import Barred, rejected, ruled
 from vplacer.solver.classes import DemandClass
-from vplacer.solver.eligible import Rejection, eligibility_of
+from vplacer.solver.eligible import Rejection
 from vplacer.solver.host_state import HostState
 from vplacer.solver.listing import CardsLeft, Wishes, listing_of
 from vplacer.solver.option import Option, OptionList, Takers
@@ -38,34 +38,30 @@ class Lister:
     def __init__(self, problem: Problem, classes: tuple[DemandClass, ...]) -> None:
         self.problem = problem
         self.classes = classes
-        self.eligibility = eligibility_of(problem)
         self.listing = listing_of(problem)
         modes = {cls.demand.mode for cls in classes if cls.demand.has_devices}
         self._pin, self._label = AffinityMode.PIN in modes, AffinityMode.LABEL in modes
-        self._ruled = problem.derive(_ruled)
-        self._plain = tuple(c for c in classes if not is_particular(problem, c))
-        self._particular = tuple(c for c in classes if is_particular(problem, c))
+        self._ruled = problem.derive(ruled)
+        self._barred = Barred(problem, classes)
         self._shared: dict[Hashable, tuple[Options, bool]] = {}
         self._groups: dict[Hashable, _Groups] = {}
-        self._roomy: dict[int, bool] = {}
         self._wished: dict[tuple[int, int], tuple[Option, ...]] = {}
         self._states: dict[str, HostState] = {}
 
     def on(self, state: HostState) -> tuple[Options, bool]:
         """Return the options of every class on a host, and whether no list was cut."""
         self._states[state.host.moid] = state
-        where = self.eligibility.host(self.problem, state.host.moid)
+        kind = self._barred.place(state)
         left = self.listing.left(self.problem, state)
-        kind = (where, self._size(state, where))
         key = (kind, left.exact, left.labels, bool(state.actives))
         if key not in self._shared:
             if kind not in self._groups:
-                self._groups[kind] = self._grouped(self._plain, state)
+                self._groups[kind] = self._grouped(self._barred.plain, state)
             self._shared[key] = self._of(self._groups[kind], left)
         shared, whole = self._shared[key]
-        if not self._particular:
+        if not self._barred.particular:
             return shared, whole
-        own, own_whole = self._of(self._grouped(self._particular, state), left)
+        own, own_whole = self._of(self._grouped(self._barred.particular, state), left)
         return (dict(sorted({**shared, **own}.items())) if own else shared), whole and own_whole
 
     def rejections(self) -> Mapping[tuple[int, str], Rejection]:
@@ -128,15 +124,6 @@ class Lister:
             self._wished[key] = self.listing.one_object(raised)
         return self._wished[key]
 
-    def _size(self, state: HostState, where: int) -> Amount | None:
-        """What the empty host gives, where some class may be too large for one of the hosts like it."""
-        if where not in self._roomy:
-            moid = state.host.moid
-            self._roomy[where] = all(
-                self.eligibility.fits_all(self.problem, cls.demand, moid) for cls in self._plain
-            )
-        return None if self._roomy[where] else state.supply.total
-
     def _takers(self, state: HostState) -> Takers:
         return Takers(static=bool(state.actives) or self._pin, label=self._label)
 
@@ -164,57 +151,8 @@ class _Rejections(Mapping[tuple[int, str], Rejection]):
         return sum(1 for _ in self)
 
 
-def is_particular(problem: Problem, cls: DemandClass) -> bool:
-    """Whether a class may see hosts that are alike with other eyes."""
-    return cls.vm is not None or bool(cls.demand.hosts) or cls.demand.id in problem.derive(_ruled)
-
-
-def _ruled(problem: Problem) -> frozenset[str]:
-    """Demands that a rule ties to hosts, or to VMs whose host is known."""
-    rules = problem.request.rules
-    ties = [rule.vms for rule in rules.on_hosts] + [rule.vms for rule in rules.together]
-    return frozenset(vm for vms in ties for vm in vms)
-
-
 def no_options(problem: Problem, host: Host, listed: OptionList) -> Rejection:
     """Say why an option list is empty."""
     evidence = listed.evidence or "no choice of cards"
     told = [why_not_portable(problem, scope_of(host), label) for label in listed.labels]
     return Rejection(listed.constraint or "devices", "; ".join(filter(None, told)) or evidence)
-
-
-def rejected(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:
-    """Return what keeps a class off a host whatever else is placed: the VM itself, a filter, a rule."""
-    demand = cls.demand
-    if cls.vm is not None and not demand.may_move and cls.home is not None:
-        if cls.stay is not None:
-            return Rejection("may-not-move", "the VM has what was asked for and stays as it is")
-        if host.moid != cls.home:
-            return Rejection("may-not-move", f"the VM stays on its host ({_name(problem, cls.home)})")
-    return eligibility_of(problem).rejection(problem, demand, host.moid) or _tied_elsewhere(
-        problem, cls, host
-    )
-
-
-def _tied_elsewhere(problem: Problem, cls: DemandClass, host: Host) -> Rejection | None:
-    """Return the rule that ties a class to a VM which is on another host, and is not placed anew."""
-    for rule in problem.request.rules.together:
-        if not rule.required or cls.demand.id not in rule.vms:
-            continue
-        anchors = [
-            vm
-            for member in rule.vms
-            if member not in problem.demand_by_id
-            and (vm := problem.inventory.vm_by_moid.get(member)) is not None
-            and vm.host is not None
-        ]
-        elsewhere = [vm.name for vm in anchors if vm.host != host.moid]
-        if elsewhere:
-            names = ", ".join(elsewhere)
-            return Rejection("together", f"rule '{rule.name}': {names} on another host")
-    return None
-
-
-def _name(problem: Problem, moid: str) -> str:
-    host = problem.inventory.host_by_moid.get(moid)
-    return host.name if host is not None else moid

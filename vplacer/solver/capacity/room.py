@@ -13,6 +13,7 @@ from vplacer.constraints.state import Problem
 from vplacer.inventory.host import Host
 from vplacer.request.demand import AffinityMode
 from vplacer.solver.alike import Memo
+from vplacer.solver.barred import rejected
 from vplacer.solver.capacity.first import First, place_first
 from vplacer.solver.capacity.host_fill import Fill, most_on_host, room_bound
 from vplacer.solver.capacity.kinds_asked import asked_kinds, rules_of
@@ -23,7 +24,7 @@ from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import Rejection
 from vplacer.solver.host_state import HostState, untouched_state
 from vplacer.solver.instance import stub_of
-from vplacer.solver.lister import no_options, rejected
+from vplacer.solver.lister import no_options
 from vplacer.solver.listing import listing_of
 from vplacer.solver.option import Option, Takers
 from vplacer.solver.residual import residual_state

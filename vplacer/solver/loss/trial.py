@@ -9,11 +9,11 @@ from functools import cached_property
 from vplacer.constraints.state import Placement, Problem
 from vplacer.inventory.host import Host
 from vplacer.solver.alike import Memo
+from vplacer.solver.barred import rejected
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.eligible import Rejection
 from vplacer.solver.host_state import HostState, build_host_state
 from vplacer.solver.instance import Instance, stub_of
-from vplacer.solver.lister import rejected
 from vplacer.solver.listing import listing_of
 from vplacer.solver.loss.restarts import Restart
 from vplacer.solver.option import Option

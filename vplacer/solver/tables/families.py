@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vplacer.constraints.registry import filters
 from vplacer.constraints.supply import overcommit
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, RequestOptions
+from vplacer.solver.barred import Barred
 from vplacer.solver.host_state import HostState
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind
@@ -65,10 +65,11 @@ def build_families(
         terms: by host moid, what rows say of single hosts; hosts that are not named share it.
     """
     ratios = instance.problem.request.options
+    barred = Barred(instance.problem, tuple(instance.classes[item.lead] for item in items))
     groups: dict[object, list[HostKind]] = defaultdict(list)
     for kind in kinds:
         state = kind.task.state
-        key = (id(state.topology), _sizes_key(state, ratios), _left_out(instance, kind, items))
+        key = (id(state.topology), _sizes_key(state, ratios), barred.on(state))
         groups[key].append(kind)
     families: list[Family] = []
     for members in groups.values():
@@ -100,20 +101,6 @@ def _sizes_key(state: HostState, options: RequestOptions) -> object:
         host.vgpu_profiles,
         host.vgpu_types,
     )
-
-
-def _left_out(instance: Instance, kind: HostKind, items: Sequence[Item]) -> frozenset[int]:
-    """Items that a filter keeps off a host, whatever is free there."""
-    known = {item.id for item in filters()} | {"ha-admission", "together"}
-    moid = kind.task.state.host.moid
-    options = kind.task.options
-    found = set()
-    for item in items:
-        if item.lead not in options:
-            rejection = instance.rejections.get((item.lead, moid))
-            if rejection is not None and rejection.constraint in known:
-                found.add(item.index)
-    return frozenset(found)
 
 
 Place = tuple[tuple[Part, ...], tuple[tuple[str, int], ...]]
