@@ -114,13 +114,14 @@ class _Builder:
         self.instance = instance
         self.items = items
         least = _least_addresses([kind.task.state for kind in kinds])
-        self.members = tuple(_member(kind, least) for kind in kinds)
+        same: dict[object, tuple[Slot, ...]] = {}
+        self.members = tuple(_member(kind, least, same) for kind in kinds)
         places = sorted({place for member in self.members for place in member.sizes}, key=str)
         self.column = {place: number for number, place in enumerate(places)}
         self.free = np.array(
             [[member.sizes.get(place, 0) for place in places] for member in self.members], np.int32
         ).reshape(len(self.members), len(places))
-        self._rooms: dict[tuple[int, tuple[str, ...]], list[tuple[int, ...]]] = {}
+        self._rooms: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, ...], ...]] = {}
         self._said: dict[tuple[int, int, int], tuple[Seating, ...]] = {}
 
     def build(self) -> Family:
@@ -132,7 +133,7 @@ class _Builder:
             listed = [member.kind.task.options.get(item.lead) for member in self.members]
             if not any(listed):
                 continue
-            if any(_steered(options) for options in listed if options):
+            if any(_steered(options) for options in {id(o): o for o in listed if o}.values()):
                 self._add_steered(item, seatings, only)
             else:
                 seatings += {s.what: s for number in whole for s in self._own(item, number)}.values()
@@ -241,9 +242,13 @@ def _least_addresses(states: list[HostState]) -> dict[PciAddress, PciAddress]:
     return {address: root(address) for address in parent}
 
 
-def _member(kind: HostKind, least: dict[PciAddress, PciAddress]) -> Member:
+def _member(
+    kind: HostKind, least: dict[PciAddress, PciAddress], same: dict[object, tuple[Slot, ...]]
+) -> Member:
+    """Return a kind as a member; members with the same cells share the tuple of ``slots``, by ``same``."""
     state = kind.task.state
     slots = slots_of(state, least)
+    slots = same.setdefault((slots, tuple(cell.card.node for cell in state.cells)), slots)
     sizes: dict[tuple[int, Slot], int] = defaultdict(int)
     for cell, slot in zip(state.cells, slots, strict=True):
         node = cell.card.node

@@ -86,28 +86,43 @@ def seatings_of(
     somewhere it must fit.
     """
     found = []
+    rooms: dict[tuple[int, ...], tuple[list[tuple[int, ...]], Amount, bool]] = {}
     for number, option in enumerate(listed):
-        consumer = consumer_of_demand(cls.demand, option.nodes, state.host, options)
-        homes: list[tuple[int, ...]] = [()]
-        if consumer is not None and consumer.seat is Seat.BOUND:
-            homes = [tuple(state.node_position(node) for node in consumer.nodes)]
-        elif consumer is not None:
-            homes = _homes(state, consumer.parts)
-        amount = consumer.part if consumer is not None else Amount(0, 0)
+        if option.nodes not in rooms:
+            rooms[option.nodes] = _room(cls, option.nodes, state, options)
+        homes, amount, splits = rooms[option.nodes]
         devices, tokens, plain = _devices(option, state, slots)
         sure = plain and not option.settles and not option.alone
-        splits = len(homes) > 1 and consumer is not None and consumer.seat is Seat.DIVISIBLE
         for home in homes:
             parts = tuple(
                 Part(
                     position,
-                    tuple(sorted(devices.get(position, {}).items(), key=str)),
+                    _in_order(devices.get(position)),
                     amount if position in home else Amount(0, 0),
                 )
                 for position in sorted({*home, *devices})
             )
             found.append(Seating(item, parts, tokens, option.points, number, sure, splits))
     return found
+
+
+def _room(
+    cls: DemandClass, nodes: tuple[int, ...], state: HostState, options: RequestOptions
+) -> tuple[list[tuple[int, ...]], Amount, bool]:
+    """Positions of nodes that a VM may lie on, what it takes of each, and whether it may lie on others."""
+    consumer = consumer_of_demand(cls.demand, nodes, state.host, options)
+    if consumer is None:
+        return [()], Amount(0, 0), False
+    if consumer.seat is Seat.BOUND:
+        return [tuple(state.node_position(node) for node in consumer.nodes)], consumer.part, False
+    homes = _homes(state, consumer.parts)
+    return homes, consumer.part, len(homes) > 1 and consumer.seat is Seat.DIVISIBLE
+
+
+def _in_order(devices: dict[Slot, int] | None) -> tuple[tuple[Slot, int], ...]:
+    if not devices:
+        return ()
+    return tuple(sorted(devices.items(), key=str) if len(devices) > 1 else devices.items())
 
 
 def _homes(state: HostState, parts: int) -> list[tuple[int, ...]]:
