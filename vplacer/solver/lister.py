@@ -23,10 +23,14 @@ Options = dict[int, tuple[Option, ...]]
 
 @dataclass
 class _Groups:
-    """The classes that filters let on hosts of a kind, in order, each with the place of its wishes."""
+    """The classes that filters let on hosts of a kind, in order, each with the place of its wishes.
+
+    ``ruled``: those of them that rules may wish to be on some hosts.
+    """
 
     wishes: list[Wishes] = field(default_factory=list)
-    classes: list[tuple[DemandClass, int]] = field(default_factory=list)
+    classes: list[tuple[int, int]] = field(default_factory=list)
+    ruled: list[DemandClass] = field(default_factory=list)
 
 
 class Lister:
@@ -94,17 +98,22 @@ class Lister:
             number = numbers.setdefault(wishes.number, len(numbers))
             if number == len(found.wishes):
                 found.wishes.append(wishes)
-            found.classes.append((cls, number))
+            found.classes.append((cls.index, number))
+            if cls.demand.id in self._ruled:
+                found.ruled.append(cls)
         return found
 
     def _of(self, groups: _Groups, left: CardsLeft) -> tuple[Options, bool]:
         takers = self._takers(left.state)
         lists = [self.listing.found(self.problem, wishes, left, takers) for wishes in groups.wishes]
         found: Options = {}
-        for cls, number in groups.classes:
+        for index, number in groups.classes:
             options = lists[number][0]
             if options:
-                found[cls.index] = self._with_wishes(cls, left.state, options)
+                found[index] = options
+        for cls in groups.ruled:
+            if cls.index in found:
+                found[cls.index] = self._with_wishes(cls, left.state, found[cls.index])
         return found, all(complete for _, complete in lists)
 
     def _listed(self, cls: DemandClass, state: HostState) -> OptionList:
@@ -113,8 +122,6 @@ class Lister:
     def _with_wishes(
         self, cls: DemandClass, state: HostState, options: tuple[Option, ...]
     ) -> tuple[Option, ...]:
-        if cls.demand.id not in self._ruled:
-            return options
         wished = wished_host_points(self.problem, cls.demand.id, state.host.moid)
         if not wished:
             return options

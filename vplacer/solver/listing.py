@@ -81,6 +81,7 @@ class Listing:
         self._found: dict[Hashable, tuple[tuple[Option, ...], bool]] = {}
         self._static = StaticOptions()
         self._parts: dict[Hashable, _Part | None] = {}
+        self._moved: dict[tuple[int, tuple[int, ...]], tuple[Option, ...]] = {}
 
     def options(
         self, problem: Problem, demand: Demand, state: HostState, takers: Takers = NOBODY
@@ -113,7 +114,11 @@ class Listing:
                 self._found[key] = self._list(problem, wishes, left, takers, key)
             else:
                 options, complete = self.found(problem, wishes, part.left, takers)
-                self._found[key] = (self.one_object(on_host(options, part.numbers)), complete)
+                # Options of a part are kept, so that their id stands for them.
+                moved = (id(options), part.numbers)
+                if moved not in self._moved:
+                    self._moved[moved] = self.one_object(on_host(options, part.numbers))
+                self._found[key] = (self._moved[moved], complete)
         return self._found[key]
 
     def _list(

@@ -23,7 +23,7 @@ class Narrowing:
     def __init__(self, judge: ChoiceJudge, takers: Takers) -> None:
         """Take the judge of what is asked for on a host, and who may take cards out of a choice."""
         self.judge, self.takers = judge, takers
-        self._pools: dict[int, tuple[Way, list[CellPool | None]]] = {}
+        self._pools: dict[int, tuple[Way, list[CellPool]]] = {}
 
     def options(self, nodes: tuple[int, ...], choice: Sequence[Way], points: int | None) -> list[Option]:
         """List them for one choice.
@@ -33,15 +33,20 @@ class Narrowing:
             choice: a way to serve each ask.
             points: locality points of the choice by itself; None = it breaks a wish.
         """
-        pools = [self._narrower(way) for way in choice]
-        if all(len(found) == 1 for found in pools):
+        narrower = [self._narrower(way) for way in choice]
+        best = {at: pools[0] for at, pools in enumerate(narrower) if pools}
+        if not best:
+            return []
+        # Nothing promises more than the cards chosen, each for sure.
+        broken, most = self.judge.choice(nodes, choice, best)
+        if broken is not None or most == points:
             return []
         wide = [self.judge.pool(way) for way in choice]
         uses = tuple(way.use for way in choice)
         reached: list[Option] = [] if points is None else [Option(nodes, uses, points)]
         found: list[Option] = []
         candidates = []
-        for picked in product(*pools):
+        for picked in product(*([None, *pools] for pools in narrower)):
             narrowed = {at: pool for at, pool in enumerate(picked) if pool is not None}
             if narrowed:
                 gone = {
@@ -61,7 +66,7 @@ class Narrowing:
                 reached.append(option)
         return found
 
-    def _narrower(self, way: Way) -> list[CellPool | None]:
+    def _narrower(self, way: Way) -> list[CellPool]:
         if id(way) not in self._pools:
             pool = self.judge.pool(way)
             self._pools[id(way)] = (way, _pools(way, pool, self.judge.state, self.takers))
@@ -77,14 +82,14 @@ def _as_good(one: Option, other: Option) -> bool:
     )
 
 
-def _pools(way: Way, pool: CellPool, state: HostState, takers: Takers) -> list[CellPool | None]:
-    """To which cells the choice of a way among a pool may be narrowed; None = not at all."""
+def _pools(way: Way, pool: CellPool, state: HostState, takers: Takers) -> list[CellPool]:
+    """To which cells the choice of a way among a pool may be narrowed: those counted in the way first."""
     may = takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM)
     unnamed = any(set(group).intersection(pool.cells) for group, _ in state.scarce)
     if way.use.resource not in ("card", "group") or pool.sure or not may or unnamed:
-        return [None]
+        return []
     chosen = chosen_pool(way.use)
-    found: list[CellPool | None] = [None, chosen]
+    found = [chosen]
     if way.use.resource == "card":
         seen = {frozenset(pool.cells)}
         for near in _nearnesses(chosen, state):

@@ -6,8 +6,8 @@ some of its cards are those on the bare host for which enough cards of each kind
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 
 from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.state import Problem
@@ -20,9 +20,14 @@ from vplacer.solver.options import NodeSets, options_of_cards
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """The options on the bare host, each with the cards it takes of each cell."""
+    """The options on the bare host, each with the cards it takes of each cell.
+
+    ``most``: the most that one takes of a cell: more that are left make no difference.
+    """
 
     options: tuple[tuple[Option, tuple[tuple[int, int], ...]], ...]
+    most: Mapping[int, int]
+    left: dict[tuple[tuple[int, int], ...], tuple[Option, ...]] = field(default_factory=dict)
 
 
 class StaticOptions:
@@ -48,12 +53,22 @@ class StaticOptions:
         bare = self._bare[key]
         if bare is None:
             return None
-        sizes = {place: cell.size for place, cell in zip(places, state.cells, strict=True)}
-        index = {place: number for number, place in enumerate(places)}
+        sizes = tuple(
+            (place, min(cell.size, bare.most.get(place, 1)))
+            for place, cell in zip(places, state.cells, strict=True)
+        )
+        if sizes not in bare.left:
+            bare.left[sizes] = self._left(bare, sizes)
+        return bare.left[sizes]
+
+    def _left(self, bare: _Bare, sizes: tuple[tuple[int, int], ...]) -> tuple[Option, ...]:
+        """Return what is left where as many cards are of each cell of the bare host, in this order."""
+        size = dict(sizes)
+        index = {place: number for number, (place, _) in enumerate(sizes)}
         return tuple(
             self._at(option, tuple(index[cell] for cell, _ in taken))
             for option, taken in bare.options
-            if all(count <= sizes.get(cell, 0) for cell, count in taken)
+            if all(count <= size.get(cell, 0) for cell, count in taken)
         )
 
     def _places_of(self, problem: Problem, state: HostState, family: int) -> tuple[int, ...] | None:
@@ -91,7 +106,12 @@ def _bare(problem: Problem, asked: Asked, nodes: NodeSets, state: HostState) -> 
     listed = options_of_cards(asked, bare, nodes, {}, NOBODY)
     if not listed.complete:
         return None
-    return _Bare(tuple((option, _taken(option)) for option in listed.options))
+    options = tuple((option, _taken(option)) for option in listed.options)
+    most: dict[int, int] = {}
+    for _, taken in options:
+        for cell, count in taken:
+            most[cell] = max(most.get(cell, 0), count)
+    return _Bare(options, most)
 
 
 def _taken(option: Option) -> tuple[tuple[int, int], ...]:
