@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from vplacer.inventory.host import HardwareLimits
@@ -57,6 +58,7 @@ def parse_release(version: str | None) -> tuple[int, int, int] | None:
     return int(match[1]), int(match[2]), int(match[3] or 0)
 
 
+@lru_cache(maxsize=64)
 def table_limits(release: str | None) -> tuple[HardwareLimits, ...]:
     """Return the limits of every hardware version the ESXi release offers, lowest first.
 

@@ -32,11 +32,15 @@ def future_mix(request: ResolvedRequest) -> tuple[FutureShape, ...]:
     """
     if request.future:
         return request.future
-    found: dict[Demand, FutureShape] = {}
+    twins: dict[Demand, list[Demand]] = {}
     for demand in request.demands:
-        shape = shape_of(demand, demand.name)
-        first = found.get(_alike(shape), FutureShape(demand.name, shape, 0))
-        found[_alike(shape)] = replace(first, share=first.share + 1)
+        twins.setdefault(replace(demand, id="", name="", source=None), []).append(demand)
+    found: dict[Demand, FutureShape] = {}
+    for first, *others in twins.values():
+        shape = shape_of(first, first.name)
+        kind = _alike(shape)
+        known = found.get(kind, FutureShape(first.name, shape, 0))
+        found[kind] = replace(known, share=known.share + 1 + len(others))
     return tuple(found.values())
 
 

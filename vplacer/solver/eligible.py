@@ -72,6 +72,10 @@ class Eligibility:
             self._fits_all[key] = _fits_all(problem, demand, moid, key[1])
         return self._fits_all[key]
 
+    def same_for_all(self, problem: Problem, demand: Demand, moid: str) -> bool:
+        """Whether a demand is surely let on all hosts of a host's number, or on none."""
+        return _particular(problem, demand, moid) is None and self.fits_all(problem, demand, moid)
+
     def _too_large(self, problem: Problem, demand: Demand, moid: str) -> Rejection | None:
         if self.fits_all(problem, demand, moid):
             return None

@@ -6,8 +6,11 @@ some of its cards are those on the bare host for which enough cards of each kind
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
 
 from vplacer.constraints.cards import devices_of_host
 from vplacer.constraints.state import Problem
@@ -20,14 +23,14 @@ from vplacer.solver.options import NodeSets, options_of_cards
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """The options on the bare host, each with the cards it takes of each cell.
+    """The options on the bare host, and the cells that each takes cards of.
 
-    ``most``: the most that one takes of a cell: more that are left make no difference.
+    ``taken``: how many cards, by option and cell.
     """
 
-    options: tuple[tuple[Option, tuple[tuple[int, int], ...]], ...]
-    most: Mapping[int, int]
-    left: dict[tuple[tuple[int, int], ...], tuple[Option, ...]] = field(default_factory=dict)
+    options: tuple[Option, ...]
+    cells: tuple[tuple[int, ...], ...]
+    taken: npt.NDArray[np.int32]
 
 
 class StaticOptions:
@@ -53,22 +56,13 @@ class StaticOptions:
         bare = self._bare[key]
         if bare is None:
             return None
-        sizes = tuple(
-            (place, min(cell.size, bare.most.get(place, 1)))
-            for place, cell in zip(places, state.cells, strict=True)
-        )
-        if sizes not in bare.left:
-            bare.left[sizes] = self._left(bare, sizes)
-        return bare.left[sizes]
-
-    def _left(self, bare: _Bare, sizes: tuple[tuple[int, int], ...]) -> tuple[Option, ...]:
-        """Return what is left where as many cards are of each cell of the bare host, in this order."""
-        size = dict(sizes)
-        index = {place: number for number, (place, _) in enumerate(sizes)}
+        sizes = np.zeros(bare.taken.shape[1], np.int32)
+        sizes[list(places)] = [cell.size for cell in state.cells]
+        index = {place: number for number, place in enumerate(places)}
+        left = np.nonzero((bare.taken <= sizes).all(axis=1))[0].tolist()
         return tuple(
-            self._at(option, tuple(index[cell] for cell, _ in taken))
-            for option, taken in bare.options
-            if all(count <= size.get(cell, 0) for cell, count in taken)
+            self._at(bare.options[number], tuple(index[cell] for cell in bare.cells[number]))
+            for number in left
         )
 
     def _places_of(self, problem: Problem, state: HostState, family: int) -> tuple[int, ...] | None:
@@ -102,16 +96,17 @@ def _full_cells(problem: Problem, state: HostState) -> tuple[Cell, ...]:
 
 def _bare(problem: Problem, asked: Asked, nodes: NodeSets, state: HostState) -> _Bare | None:
     """List the options on the bare host; None if they are too many to list all."""
-    bare = replace(state, cells=_full_cells(problem, state), scarce=(), vgpu_held=())
+    cells = _full_cells(problem, state)
+    bare = replace(state, cells=cells, scarce=(), vgpu_held=())
     listed = options_of_cards(asked, bare, nodes, {}, NOBODY)
     if not listed.complete:
         return None
-    options = tuple((option, _taken(option)) for option in listed.options)
-    most: dict[int, int] = {}
-    for _, taken in options:
-        for cell, count in taken:
-            most[cell] = max(most.get(cell, 0), count)
-    return _Bare(options, most)
+    takes = [_taken(option) for option in listed.options]
+    taken = np.zeros((len(takes), len(cells)), np.int32)
+    for number, counts in enumerate(takes):
+        for cell, count in counts:
+            taken[number, cell] = count
+    return _Bare(listed.options, tuple(tuple(cell for cell, _ in counts) for counts in takes), taken)
 
 
 def _taken(option: Option) -> tuple[tuple[int, int], ...]:

@@ -159,16 +159,46 @@ def settled_at(
 ) -> Claim:
     """Settle a claim on an address; a virtual function passed through is one of its card's functions."""
     owner = cards.function_of.get(address)
-    if owner is not None:
-        return replace(
-            claim, kind=VF, address=owner, candidates=(), certainty=certainty, function=address, profile=None
-        )
-    return replace(claim, address=address, candidates=(), certainty=certainty)
+    # Written out: a vCenter has tens of thousands of claims, and `replace` takes three times as long.
+    return Claim(
+        vm=claim.vm,
+        device_key=claim.device_key,
+        kind=claim.kind if owner is None else VF,
+        address=address if owner is None else owner,
+        candidates=(),
+        profile=claim.profile if owner is None else None,
+        bound_by=claim.bound_by,
+        label=claim.label,
+        certainty=certainty,
+        group=claim.group,
+        when=claim.when,
+        sources=claim.sources,
+        function=claim.function if owner is None else address,
+        instance=claim.instance,
+    )
 
 
 def with_sources(claim: Claim, *sources: Source) -> Claim:
     """Add sources to a claim, each once."""
-    return replace(claim, sources=tuple(dict.fromkeys((*claim.sources, *sources))))
+    new = tuple(dict.fromkeys((*claim.sources, *sources)))
+    if new == claim.sources:
+        return claim
+    return Claim(
+        vm=claim.vm,
+        device_key=claim.device_key,
+        kind=claim.kind,
+        address=claim.address,
+        candidates=claim.candidates,
+        profile=claim.profile,
+        bound_by=claim.bound_by,
+        label=claim.label,
+        certainty=claim.certainty,
+        group=claim.group,
+        when=claim.when,
+        sources=new,
+        function=claim.function,
+        instance=claim.instance,
+    )
 
 
 def narrowed(claims: Iterable[Claim]) -> tuple[Claim, ...]:

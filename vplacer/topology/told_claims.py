@@ -31,7 +31,10 @@ def claim_told(vm: str, kind: str, sources: tuple[Source, ...], key: int | None 
 
 
 def with_told(vm: str, cards: HostCards, found: list[Claim], known: Vm | None) -> list[Claim]:
-    """Add what the host says of a VM and none of its claims covers; and let claims name who else says so."""
+    """Add what the host says of a VM and none of its claims covers; and let claims name who else says so.
+
+    Returned in `claim_order`.
+    """
     claims = sorted(found, key=claim_order) if len(found) > 1 else list(found)
     bindings = cards.bindings.get(vm, ())
     if not bindings and vm not in cards.listed:
@@ -57,7 +60,8 @@ def with_told(vm: str, cards: HostCards, found: list[Claim], known: Vm | None) -
             card = cards.by_address.get(address)
             kind = VGPU if card is not None and card.vgpu else PASSTHROUGH
             claims.append(settled_at(claim_told(vm, kind, (Source.GRAPHICS,)), address, cards))
-    return claims + _opaque(vm, cards, claims, known)
+    claims += _opaque(vm, cards, claims, known)
+    return sorted(claims, key=claim_order) if len(claims) > 1 else claims
 
 
 def _kind_told(address: PciAddress, cards: HostCards) -> str:

@@ -54,8 +54,7 @@ def claims_of_vm(vm: Vm, cards: HostCards) -> tuple[Claim, ...]:
         found = _Running(vm, cards).claims()
     elif vm.power is VmPower.SUSPENDED:
         found = _kept_ids(vm, cards)
-    claims = with_told(vm.moid, cards, found, vm)
-    return tuple(sorted(claims, key=claim_order) if len(claims) > 1 else claims)
+    return tuple(with_told(vm.moid, cards, found, vm))
 
 
 def _may_claim(vm: Vm) -> bool:
@@ -66,7 +65,7 @@ def _may_claim(vm: Vm) -> bool:
 
 def claims_told(vm: str, cards: HostCards) -> tuple[Claim, ...]:
     """Return the claims that the host asserts of a VM of which nothing else is known."""
-    return tuple(sorted(with_told(vm, cards, [], None), key=claim_order))
+    return tuple(with_told(vm, cards, [], None))
 
 
 def claims_at_power_on(vm: Vm, cards: HostCards) -> tuple[Claim, ...]:

@@ -20,7 +20,7 @@ from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import Amount, Seat, consumer_of_demand, demand_parts, nodes_with_cores
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import Demand, GpuAsk, NicAsk, Policy
-from vplacer.solver.eligible import eligibility_of
+from vplacer.solver.eligible import Eligibility, eligibility_of
 from vplacer.solver.future.shapes import MixShape, mix_shapes
 from vplacer.solver.vgpu_patterns import card_patterns
 from vplacer.topology.host_topology import HostTopology
@@ -97,6 +97,22 @@ def shapes_here(problem: Problem, moid: str) -> tuple[ShapeHere, ...]:
 
 def _shapes_here(problem: Problem, moid: str) -> tuple[ShapeHere, ...]:
     allowed = eligibility_of(problem)
+    alike = problem.derive(_known_shapes)
+    number = allowed.host(problem, moid)
+    if number not in alike:
+        found = _shapes_of(problem, allowed, moid)
+        demands = [shape.demand for shape in mix_shapes(problem)]
+        if not all(allowed.same_for_all(problem, demand, moid) for demand in demands):
+            return found
+        alike[number] = found
+    return alike[number]
+
+
+def _known_shapes(_problem: Problem) -> dict[int, tuple[ShapeHere, ...]]:
+    return {}
+
+
+def _shapes_of(problem: Problem, allowed: Eligibility, moid: str) -> tuple[ShapeHere, ...]:
     known = problem.derive(_known_layouts)
     cluster = problem.inventory.host_by_moid[moid].cluster
     found = []
