@@ -109,6 +109,8 @@ class Consumer:
 
 def overcommit(table: tuple[tuple[str, float], ...], cluster: str | None, default: float) -> float:
     """Look up a per-cluster ratio; the entry "" is the default of clusters not named."""
+    if not table:
+        return default
     ratios = dict(table)
     return ratios.get(cluster or "", ratios.get("", default))
 
@@ -206,7 +208,7 @@ def consumer_of_vm(vm: Vm, host: Host, options: RequestOptions) -> Consumer | No
         manual = max(1, vm.cpus // vm.vnuma.cores_per_node)
     parts = client_count(vm.cpus, _node_room(host, threads), manual)
     affinity = vm.node_affinity
-    known = {node.id for node in host.numa_nodes}
+    known = {node.id for node in host.numa_nodes} if affinity else set()
     if affinity and set(affinity) <= known and parts % len(affinity) == 0:
         # Each allowed node then takes the same number of clients: exact for one node, and what
         # vplacer itself writes for several.

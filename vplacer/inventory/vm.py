@@ -219,6 +219,8 @@ class Vm:
     def node_affinity(self) -> tuple[int, ...]:
         """Physical NUMA nodes of ``numa.nodeAffinity``; empty = none, or a text that is no list of nodes."""
         parts = self._affinity_parts()
+        if not parts:
+            return ()
         return tuple(sorted({int(part) for part in parts})) if all(map(_is_node, parts)) else ()
 
     @property
@@ -229,7 +231,9 @@ class Vm:
         return self.extra("numa.nodeAffinity")
 
     def _affinity_parts(self) -> list[str]:
-        text = self.extra("numa.nodeAffinity") or ""
+        text = self.extra("numa.nodeAffinity")
+        if text is None:
+            return []
         return [part.strip() for part in text.split(",") if part.strip()]
 
     @property

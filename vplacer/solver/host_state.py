@@ -166,7 +166,7 @@ def build_host_state(
             if address in cards.held and topology.device(address) is None
         ),
         actives=active_vms,
-        overfull=_overfull(supply, consumers, active_vms, node_ids),
+        overfull=_overfull(supply, consumers, active_vms, room, items, divisible),
         standing_count=len(standing),
     )
 
@@ -194,17 +194,26 @@ def _untouched(problem: Problem, moid: str, _options: RequestOptions) -> HostSta
 
 
 def _overfull(
-    supply: HostSupply, consumers: list[Consumer], actives: tuple[ActiveVm, ...], node_ids: tuple[int, ...]
+    supply: HostSupply,
+    consumers: list[Consumer],
+    actives: tuple[ActiveVm, ...],
+    room: tuple[Amount, ...],
+    items: tuple[Item, ...],
+    divisible: tuple[Divisible, ...],
 ) -> bool:
-    everyone = consumers + [active.consumer for active in actives if active.consumer is not None]
-    used = total(c.whole for c in everyone)
-    if not used.fits(supply.total):
+    """Whether today's VMs do not fit.
+
+    ``room``: what the bound ones of ``consumers`` leave of each node; ``items``, ``divisible``: the others.
+    """
+    more = [active.consumer for active in actives if active.consumer is not None]
+    if not total(c.whole for c in (*consumers, *more)).fits(supply.total):
         return True
-    bound = bound_per_node(everyone, node_ids)
-    room = tuple(node.amount - taken for node, taken in zip(supply.nodes, bound, strict=True))
-    if any(not taken.fits(node.amount) for node, taken in zip(supply.nodes, bound, strict=True)):
+    node_ids = tuple(node.id for node in supply.nodes)
+    if more:
+        room = tuple(r - taken for r, taken in zip(room, bound_per_node(more, node_ids), strict=True))
+        items, divisible = as_items(consumers + more, node_ids)
+    if any(left.millicores < 0 or left.memory_mib < 0 for left in room):
         return True
-    items, divisible = as_items(everyone, node_ids)
     return bool(node_ids) and fits(room, items, divisible) is not Fit.YES
 
 

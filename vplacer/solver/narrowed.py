@@ -33,14 +33,14 @@ class Narrowing:
             choice: a way to serve each ask.
             points: locality points of the choice by itself; None = it breaks a wish.
         """
-        narrower = [self._narrower(way) for way in choice]
-        best = {at: pools[0] for at, pools in enumerate(narrower) if pools}
+        best = {at: chosen_pool(way.use) for at, way in enumerate(choice) if self._narrows(way)}
         if not best:
             return []
         # Nothing promises more than the cards chosen, each for sure.
         broken, most = self.judge.choice(nodes, choice, best)
         if broken is not None or most == points:
             return []
+        narrower = [self._narrower(way) if at in best else [] for at, way in enumerate(choice)]
         wide = [self.judge.pool(way) for way in choice]
         uses = tuple(way.use for way in choice)
         reached: list[Option] = [] if points is None else [Option(nodes, uses, points)]
@@ -66,10 +66,18 @@ class Narrowing:
                 reached.append(option)
         return found
 
+    def _narrows(self, way: Way) -> bool:
+        """Whether others may take cards out of the choice of a way."""
+        if way.use.resource not in ("card", "group"):
+            return False
+        pool, takers = self.judge.pool(way), self.takers
+        may = takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM)
+        unnamed = any(set(group).intersection(pool.cells) for group, _ in self.judge.state.scarce)
+        return may and not pool.sure and not unnamed
+
     def _narrower(self, way: Way) -> list[CellPool]:
         if id(way) not in self._pools:
-            pool = self.judge.pool(way)
-            self._pools[id(way)] = (way, _pools(way, pool, self.judge.state, self.takers))
+            self._pools[id(way)] = (way, _pools(way, self.judge.pool(way), self.judge.state))
         return self._pools[id(way)][1]
 
 
@@ -82,12 +90,8 @@ def _as_good(one: Option, other: Option) -> bool:
     )
 
 
-def _pools(way: Way, pool: CellPool, state: HostState, takers: Takers) -> list[CellPool]:
+def _pools(way: Way, pool: CellPool, state: HostState) -> list[CellPool]:
     """To which cells the choice of a way among a pool may be narrowed: those counted in the way first."""
-    may = takers.static or (takers.label and way.use.bound_by is BoundBy.PLATFORM)
-    unnamed = any(set(group).intersection(pool.cells) for group, _ in state.scarce)
-    if way.use.resource not in ("card", "group") or pool.sure or not may or unnamed:
-        return []
     chosen = chosen_pool(way.use)
     found = [chosen]
     if way.use.resource == "card":

@@ -143,7 +143,7 @@ def host_cards(
         devices=devices,
         by_address={device.address: device for device in devices},
         hardware={device.address: device for device in host.pci_devices},
-        function_of={f: placed.address for placed in topology.devices for f in placed.functions},
+        function_of=topology.owners,
         listed={vm: tuple(dict.fromkeys(cards)) for vm, cards in listed.items()},
         bindings={vm: tuple(items) for vm, items in bindings.items()},
         whole=tuple(device.address for device in devices if device.passthrough),

@@ -68,6 +68,11 @@ class HostTopology:
         """The physical NIC ports, in address order."""
         return self.of_kind(DeviceKind.NIC)
 
+    @cached_property
+    def owners(self) -> Mapping[PciAddress, PciAddress]:
+        """The physical function of each virtual one."""
+        return {function: device.address for device in self.devices for function in device.functions}
+
     def node(self, node: int) -> NodeTopology | None:
         """Return a pNUMA node, or None."""
         for item in self.nodes:

@@ -59,8 +59,12 @@ def claims_of_vm(vm: Vm, cards: HostCards) -> tuple[Claim, ...]:
 
 def _may_claim(vm: Vm) -> bool:
     """Whether any device of a VM may be one of a host's, whatever the host says of it."""
+    return any(map(_may_be_claimed, vm.devices))
+
+
+def _may_be_claimed(device: VmDevice) -> bool:
     kinds = (StaticBacking, DynamicBacking, VgpuBacking, SriovBacking, DvxBacking, UnknownBacking)
-    return any(isinstance(device.backing, kinds) for device in vm.devices)
+    return isinstance(device.backing, kinds)
 
 
 def claims_told(vm: str, cards: HostCards) -> tuple[Claim, ...]:
@@ -164,7 +168,7 @@ class _Running:
         """Resolve the devices that name their card first, then those that share it with nobody."""
         dynamic: list[Claim] = []
         shared: list[Claim] = []
-        for device in sorted(self.vm.devices, key=lambda d: d.key):
+        for device in sorted(filter(_may_be_claimed, self.vm.devices), key=lambda d: d.key):
             group = self.groups.get(device.group_key) if device.group_key is not None else None
             claim = _wanted(self.vm.moid, device, self.cards, group)
             if isinstance(device.backing, StaticBacking):
