@@ -60,6 +60,16 @@ def same_cards(backing: StaticBacking, cards: HostCards) -> tuple[PciAddress, ..
     return cards.answers[key]
 
 
+def whole_twins(backing: StaticBacking, cards: HostCards) -> tuple[PciAddress, ...]:
+    """Return those of `same_cards` that can be passed through as a whole."""
+    if backing.ids is None:
+        return ()
+    key = ("whole", backing.ids.vendor, backing.ids.device)
+    if key not in cards.answers:
+        cards.answers[key] = tuple(a for a in same_cards(backing, cards) if a in cards.whole)
+    return cards.answers[key]
+
+
 def offering_cards(profile: str, cards: HostCards) -> tuple[PciAddress, ...]:
     """The cards that offer a profile; all cards for vGPU where none does: the list is of what is possible
     now (vSphere API: HostConfigInfo.sharedPassthruGpuTypes), and a running VM's profile need not be."""

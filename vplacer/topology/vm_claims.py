@@ -22,7 +22,7 @@ from vplacer.inventory.vm import (
     VmDevice,
     VmPower,
 )
-from vplacer.topology.backing_cards import assigned_address, matching_cards, offering_cards, same_cards
+from vplacer.topology.backing_cards import assigned_address, matching_cards, offering_cards, whole_twins
 from vplacer.topology.claims import (
     PASSTHROUGH,
     VF,
@@ -193,7 +193,7 @@ class _Running:
 
     def _static(self, key: int, backing: StaticBacking, claim: Claim | None, group: str | None) -> None:
         """A running VM holds the card it names; and where that is another card, maybe one it meant."""
-        twins = tuple(a for a in same_cards(backing, self.cards) if a in self.cards.whole)
+        twins = whole_twins(backing, self.cards)
         if claim is not None:
             right = not twins or backing.address in twins
             self.found.append(claim if right else replace(claim, certainty=Certainty.LIKELY))
