@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from vplacer.solver.tables.lp import LightColumn, PatternMaster, Prices
-from vplacer.solver.tables.sources import Duals, Source, best_of
+from vplacer.solver.tables.sources import Duals, Effort, Source, asked, best_of
+
+Array = npt.NDArray[Any]
 
 MOST_ROUNDS = 80
 SMOOTHING = 0.5
 """How much of the duals of the best bound is mixed in: less swinging, fewer rounds."""
+
+FEW = 50
+"""Kinds that are dear to price of which so few are priced in every round."""
 
 CLOSE = 1e-4
 """Gap of the relaxation, relative, at which it is good enough: whole columns lose more."""
@@ -20,13 +27,19 @@ CLOSE = 1e-4
 
 @dataclass
 class Relaxed:
-    """What a relaxation came to: its bound times the scale, the last duals, and those of the best bound."""
+    """What a relaxation came to.
+
+    ``bound``: times the scale. ``duals``: the last; ``best``: those of the bound. ``worth``: the best of each
+    kind at these; ``told``: of every kind.
+    """
 
     bound: int
     value: float
     rounds: int
     duals: Prices
     best: Prices
+    worth: Array
+    told: bool
 
 
 @dataclass
@@ -56,9 +69,11 @@ def relax(
     should_stop: Callable[[], bool],
     rounds: int = MOST_ROUNDS,
     close: float = CLOSE,
-    deep_too: bool = True,
+    most: Effort = Effort.TRUE,
 ) -> Relaxed:
     """Generate columns until the relaxation is solved closely.
+
+    When all that is quickly found is found, what takes more effort is looked for.
 
     Args:
         master: the master, with the columns known so far.
@@ -68,44 +83,45 @@ def relax(
         should_stop: ends the search after a round.
         rounds: at most.
         close: gap, relative, at which it is solved closely enough.
-        deep_too: whether what is dear to price is priced too; without, the bound is none.
+        most: the greatest effort; below true, the bound is none.
     """
     counts = np.array(master.counts, np.int64)
     duals = start if start is not None else master.solve()
-    near: tuple[int, Prices] | None = None
-    best: tuple[int, Prices] | None = None
+    best: tuple[int, Prices, Array, bool] | None = None
     value, used = 0.0 if start is not None else duals.value, 0
-    deep = False
+    dear = sum(len(source.kinds) for source in sources if not source.cheap)
+    effort = Effort.CHEAP if dear > FEW else min(Effort.NEARLY, most)
     while used < rounds:
         used += 1
         added = 0
-        for tried in (duals if near is None or deep else _mixed(near[1], duals), duals):
-            worth = best_of(sources, seat_duals(tried, master), len(counts), deep=deep)
+        enough = False
+        for tried in (duals if best is None or effort is Effort.TRUE else _mixed(best[1], duals), duals):
+            worth = best_of(sources, seat_duals(tried, master), len(counts), effort)
             reached = int(counts @ worth) + master.constant(tried)
-            if near is None or reached < near[0]:
-                near = (reached, tried)
-            if deep and (best is None or reached < best[0]):
-                best = (reached, tried)
-            asked = [source for source in sources if deep or source.cheap]
-            added = _add(master, asked, columns, worth, duals, tried is duals)
+            if best is None or reached < best[0]:
+                best = (reached, tried, worth, _told(sources))
+            added = _add(master, asked(sources, effort), columns, worth, duals, tried is duals)
+            enough = not added or best[0] - value <= close * abs(best[0])
             if added or tried is duals:
                 break
-        if deep and (not added or (best is not None and best[0] - value <= close * abs(best[0]))):
-            break
-        if should_stop():
+        if should_stop() or (enough and effort is most):
             break
         if added:
             duals = master.solve()
             value = duals.value
-        # When all that is quickly found is found, look for what is not.
-        deep = not added or near is None or near[0] - value <= close * abs(near[0])
-        if deep and not deep_too:
-            break
-    if best is None:
-        tried = near[1] if near is not None else duals
-        worth = best_of(sources, seat_duals(tried, master), len(counts), deep=deep_too)
-        best = (int(counts @ worth) + master.constant(tried), tried)
-    return Relaxed(best[0], value, used, duals, best[1])
+        if enough:
+            effort = Effort(effort + 1)
+            best = None
+    if best is None or effort is not most:
+        tried = best[1] if best is not None else duals
+        worth = best_of(sources, seat_duals(tried, master), len(counts), most)
+        best = (int(counts @ worth) + master.constant(tried), tried, worth, _told(sources))
+    bound, tried, worth, told = best
+    return Relaxed(bound, value, used, duals, tried, worth, told)
+
+
+def _told(sources: Sequence[Source]) -> bool:
+    return not any(source.untold for source in sources)
 
 
 def seat_duals(prices: Prices, master: PatternMaster) -> Duals:
@@ -117,11 +133,14 @@ def _add(
     master: PatternMaster,
     sources: Sequence[Source],
     columns: Columns,
-    worth: np.ndarray,
+    worth: Array,
     duals: Prices,
     own: bool,
 ) -> int:
-    """Add the columns of the last prices that the master would take; return how many."""
+    """Add the columns of the last prices that the master would take; return how many.
+
+    ``own``: the prices are at the master's own duals.
+    """
     added = 0
     charge = np.array(duals.kind)
     used = np.array(master.counts) > 0
@@ -129,7 +148,7 @@ def _add(
         mine = np.array(source.kinds)
         wanted = np.nonzero((worth[mine] > (charge[mine] + 1 if own else 0)) & used[mine])[0]
         for column in source.columns([int(number) for number in wanted]):
-            if column is None or (not own and _reduced(column, duals, master) <= charge[column.kind] + 1):
+            if column is None or _reduced(column, duals, master) <= charge[column.kind] + 1:
                 continue
             if columns.add(column):
                 master.add(column)

@@ -1,40 +1,34 @@
-"""Hosts that may take several VMs over more than one node: their best, by trying what such VMs leave."""
+"""Hosts that may take several VMs over more than one node: their best, by trying what such VMs leave.
+
+All hosts of a family are tried together, one more VM in every round; what cannot come to more than is known
+of its host already (see `ahead`) is left.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from vplacer.solver.tables.ahead import Ahead, FilledAhead
 from vplacer.solver.tables.node_table import FilledTable, NodeTable
+from vplacer.solver.tables.step import Choices, Chooser, Rows, Step
 
 Array = npt.NDArray[Any]
 
-MOST_TRIES = 3_000
-"""Combinations tried for one kind of host. One that has more keeps the best of these, and is not proved."""
+MOST_ROWS = 200_000
+"""Residuals that are carried on at a time; the others tell what they may come to at most."""
 
 MOST_DEPTH = 12
 """VMs over several nodes that are tried together on one host."""
 
-Residual = tuple[tuple[int, int, int], ...]
-"""Device state, cores and memory (in units of the table) of each node."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A spanning seating in the units of the tables: per node (number, cores, memory), and takes."""
-
-    name: int
-    parts: tuple[tuple[int, int, int, tuple[tuple[int, int], ...]], ...]
-    only: frozenset[int] | None
-
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The best found for a kind: its value, the seatings placed, where each node is then, and its
-    device state."""
+    """The best found for a member: its value, the seatings placed, where each node is then, and its state."""
 
     value: int
     names: tuple[int, ...]
@@ -42,97 +36,224 @@ class Begun:
     states: tuple[int, ...]
 
 
-@dataclass
-class Deeper:
-    """Tries the spanning seatings of one family.
+@dataclass(frozen=True)
+class _Level:
+    """Residuals with the same number of VMs placed.
 
-    ``starts``: residuals by member, several where vGPUs are split. ``unfinished``: members with more
-    combinations than were tried.
+    ``total``: worth of these. ``step`` and ``name``: the last one placed. ``parent``: the row before it.
     """
 
-    steps: tuple[Step, ...]
-    tables: tuple[NodeTable, ...]
-    starts: dict[int, tuple[Residual, ...]]
-    unfinished: set[int] = field(default_factory=set)
+    rows: Rows
+    total: Array
+    step: Array
+    name: Array
+    parent: Array
 
-    def best(self, worth: Array, filled: Sequence[FilledTable]) -> dict[int, Begun]:
-        """Return the best of each member; those with too many combinations are noted as unfinished."""
+    def only(self, wanted: Array) -> _Level:
+        """Return some of the rows."""
+        return _Level(
+            self.rows.only(wanted),
+            self.total[wanted],
+            self.step[wanted],
+            self.name[wanted],
+            self.parent[wanted],
+        )
+
+
+class Deeper:
+    """Tries the spanning seatings of one family on the members that may take several."""
+
+    def __init__(self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows) -> None:
+        self.steps = tuple(steps)
+        self.tables = tuple(tables)
+        self.starts = starts
+        self.ahead = Ahead(self.steps, self.tables)
+        self.looks = self.ahead.looks()
+        self.chooser = Chooser(self.steps, self.tables, self.looks)
+
+    def best(
+        self, worth: Array, own: Sequence[Sequence[int]], filled: Sequence[FilledTable], known: Array
+    ) -> tuple[dict[int, Begun], Array]:
+        """Look for more than is known of each member.
+
+        Args:
+            worth: value of each seating of the family.
+            own: values of the seatings of each node.
+            filled: the tables of the nodes.
+            known: the best known of each member.
+
+        Returns:
+            What is better than known, and the most that each member can come to.
+        """
         steps = self._worthwhile(worth)
-        self.unfinished = set()
-        found = {}
-        for member, starts in self.starts.items():
-            mine = [step for step in steps if step.only is None or member in step.only]
-            search = _Search(mine, worth.tolist(), self.tables, filled)
-            for residual in starts:
-                search.go(0, residual, 0, ())
-            if search.tries > MOST_TRIES:
-                self.unfinished.add(member)
-            if search.found is not None:
-                found[member] = search.found
-        return found
+        if not steps:
+            return {}, known
+        ahead = self.ahead.fill(steps, worth, own, filled, self.starts)
+        return _Search(self, steps, worth, filled, ahead, known).run()
 
-    def _worthwhile(self, worth: Array) -> list[Step]:
-        """Steps that no other of the same sort makes needless."""
-        sorts: dict[object, list[Step]] = {}
-        for step in self.steps:
+    def _worthwhile(self, worth: Array) -> list[int]:
+        """Steps, by number, that no other of the same sort makes needless."""
+        sorts: dict[object, list[int]] = {}
+        for number, step in enumerate(self.steps):
             if worth[step.name] > 0:
-                sort = (tuple((n, c > 0, takes) for n, c, _, takes in step.parts), step.only)
-                sorts.setdefault(sort, []).append(step)
+                sort = (tuple(takes for _, takes in step.variants), step.only)
+                sorts.setdefault(sort, []).append(number)
         kept = []
-        for steps in sorts.values():
-            steps.sort(key=lambda s: (-int(worth[s.name]), [p[1:3] for p in s.parts], s.name))
-            mine: list[Step] = []
-            for step in steps:
-                if not any(_no_larger(known, step) for known in mine):
-                    mine.append(step)
+        for numbers in sorts.values():
+            numbers.sort(key=lambda n: (-int(worth[self.steps[n].name]), n))
+            mine: list[int] = []
+            for number in numbers:
+                if not any(_no_larger(self.steps[known], self.steps[number]) for known in mine):
+                    mine.append(number)
             kept += mine
-        return kept
+        return sorted(kept)
 
 
 def _no_larger(one: Step, other: Step) -> bool:
-    return all(a[1] <= b[1] and a[2] <= b[2] for a, b in zip(one.parts, other.parts, strict=True))
+    sizes = zip((*one.cores, *one.memory), (*other.cores, *other.memory), strict=True)
+    return all(mine <= theirs for mine, theirs in sizes)
 
 
 class _Search:
-    """The search on one member."""
+    """One search over all members."""
 
     def __init__(
         self,
-        steps: Sequence[Step],
-        worth: Sequence[int],
-        tables: Sequence[NodeTable],
+        deeper: Deeper,
+        wanted: Sequence[int],
+        worth: Array,
         filled: Sequence[FilledTable],
+        ahead: FilledAhead,
+        known: Array,
     ) -> None:
-        self.steps, self.worth, self.tables, self.filled = steps, worth, tables, filled
-        self.tries = 0
-        self.found: Begun | None = None
+        self.chooser, self.tables, self.starts = deeper.chooser, deeper.tables, deeper.starts
+        self.filled, self.ahead, self.looks = filled, ahead, deeper.looks
+        count = len(deeper.steps)
+        self.wanted = np.zeros(count, bool)
+        self.wanted[list(wanted)] = True
+        self.cores = np.array([step.cores for step in deeper.steps], np.int64)
+        self.memory = np.array([step.memory for step in deeper.steps], np.int64)
+        self.worth = np.array([worth[step.name] for step in deeper.steps], np.int64)
+        self.has = np.ones((count, len(known)), bool)
+        for number, step in enumerate(deeper.steps):
+            if step.only is not None:
+                self.has[number] = False
+                self.has[number, sorted(step.only)] = True
+        self.value = known.copy()
+        self.most = known.copy()
+        self.levels: list[_Level] = []
+        self.found: dict[int, Begun] = {}
 
-    def go(self, first: int, residual: Residual, total: int, names: tuple[int, ...]) -> None:
-        """Look at a residual, then place one more of the steps from ``first`` on."""
-        self.tries += 1
-        flats = tuple(int(table.flat(*node)) for table, node in zip(self.tables, residual, strict=True))
-        value = total + sum(f.values.item(flat) for f, flat in zip(self.filled, flats, strict=True))
-        if self.found is None or value > self.found.value:
-            self.found = Begun(value, names, flats, tuple(node[0] for node in residual))
-        if len(names) == MOST_DEPTH:
-            self.tries = MOST_TRIES + 1
-        for number in range(first, len(self.steps)):
-            if self.tries > MOST_TRIES:
-                return
-            step = self.steps[number]
-            after = self._after(residual, step)
-            if after is not None:
-                self.go(number, after, total + self.worth[step.name], (*names, step.name))
+    def run(self) -> tuple[dict[int, Begun], Array]:
+        """Search."""
+        count = len(self.starts.member)
+        none = np.full(count, -1, np.int32)
+        level = _Level(self.starts, np.zeros(count, np.int64), np.zeros(count, np.int32), none, none)
+        for depth in range(MOST_DEPTH + 1):
+            level = self._promising(level, end=depth == MOST_DEPTH)
+            if not len(level.total):
+                break
+            self.levels.append(level)
+            level = self._next(level)
+            self._note(level)
+        return self.found, np.maximum(self.most, self.value)
 
-    def _after(self, residual: Residual, step: Step) -> Residual | None:
-        nodes = list(residual)
-        for number, cores, memory, takes in step.parts:
-            state, left_cores, left_memory = nodes[number]
-            if left_cores < cores or left_memory < memory:
-                return None
-            if takes:
-                state = int(self.tables[number].after(takes)[state])
-                if state < 0:
-                    return None
-            nodes[number] = (state, left_cores - cores, left_memory - memory)
-        return tuple(nodes)
+    def _promising(self, level: _Level, *, end: bool) -> _Level:
+        """The rows that may come to more than is known of their member."""
+        most = level.total + self.ahead.most(level.rows)
+        gain = most - self.value[level.rows.member]
+        better = np.nonzero(gain > 0)[0]
+        if end or len(better) > MOST_ROWS:
+            better = better[np.argsort(-gain[better], kind="stable")]
+            left = better[0 if end else MOST_ROWS :]
+            np.maximum.at(self.most, level.rows.member[left], most[left])
+            better = np.sort(better[: 0 if end else MOST_ROWS])
+        return level.only(better)
+
+    def _next(self, level: _Level) -> _Level:
+        """The rows with one more VM placed, in the order of the steps."""
+        made = [level.only(np.zeros(0, np.int64))]
+        states, which = np.unique(level.rows.state, axis=0, return_inverse=True)
+        order = np.argsort(which.reshape(-1), kind="stable")
+        ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(states)))
+        for state, first, end in zip(states.tolist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+            choices = self.chooser.of(tuple(state))
+            mine = np.nonzero(self.wanted[choices.step])[0]
+            if len(mine):
+                made.append(self._placed(level, order[first:end], choices, mine))
+        return _distinct(
+            _Level(
+                Rows(
+                    np.concatenate([one.rows.member for one in made]),
+                    np.concatenate([one.rows.state for one in made]),
+                    np.concatenate([one.rows.cores for one in made]),
+                    np.concatenate([one.rows.memory for one in made]),
+                ),
+                np.concatenate([one.total for one in made]),
+                np.concatenate([one.step for one in made]),
+                np.concatenate([one.name for one in made]),
+                np.concatenate([one.parent for one in made]),
+            ),
+            self.looks,
+        )
+
+    def _placed(self, level: _Level, rows: Array, choices: Choices, mine: Array) -> _Level:
+        """Place each of some choices on each of some rows."""
+        step = choices.step[mine]
+        cores = level.rows.cores[rows][:, None, :] - self.cores[step][None]
+        memory = level.rows.memory[rows][:, None, :] - self.memory[step][None]
+        member = level.rows.member[rows]
+        fits = (cores.min(axis=2) >= 0) & (memory.min(axis=2) >= 0)
+        fits &= (level.step[rows][:, None] <= step[None]) & self.has[step][:, member].T
+        row, choice = np.nonzero(fits)
+        return _Level(
+            Rows(member[row], choices.after[mine][choice], cores[row, choice], memory[row, choice]),
+            level.total[rows][row] + self.worth[step[choice]],
+            step[choice],
+            choices.name[mine][choice],
+            rows[row].astype(np.int32),
+        )
+
+    def _note(self, level: _Level) -> None:
+        """Keep what is better than known of its member."""
+        flats = [
+            table.flat(level.rows.state[:, n], level.rows.cores[:, n], level.rows.memory[:, n])
+            for n, table in enumerate(self.tables)
+        ]
+        value = level.total.copy()
+        for at, filled in zip(flats, self.filled, strict=True):
+            value += filled.values[at]
+        better = np.nonzero(value > self.value[level.rows.member])[0]
+        # The first of the best rows of each member.
+        order = better[np.lexsort((better, -value[better], level.rows.member[better]))]
+        members, first = np.unique(level.rows.member[order], return_index=True)
+        for member, row in zip(members.tolist(), order[first].tolist(), strict=True):
+            self.value[member] = value[row]
+            self.found[member] = Begun(
+                int(value[row]),
+                self._names(level, row),
+                tuple(int(at[row]) for at in flats),
+                tuple(level.rows.state[row].tolist()),
+            )
+
+    def _names(self, level: _Level, row: int) -> tuple[int, ...]:
+        """The seatings placed on a row, in order."""
+        found = []
+        for before in (*reversed(self.levels), None):
+            found.append(int(level.name[row]))
+            if before is None:
+                break
+            row, level = int(level.parent[row]), before
+        return tuple(reversed(found[: len(self.levels)]))
+
+
+def _distinct(level: _Level, looks: Sequence[Array]) -> _Level:
+    """Of rows that leave the same and may go on the same way, the one with the most worth."""
+    rows = level.rows
+    alike = [look[rows.state[:, n]] for n, look in enumerate(looks)]
+    keys = np.stack([rows.member, level.step, *alike, *rows.cores.T, *rows.memory.T])
+    order = np.lexsort((-level.total, *keys))
+    keys = keys[:, order]
+    first = np.ones(len(order), bool)
+    first[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    return level.only(np.sort(order[first]))

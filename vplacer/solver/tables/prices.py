@@ -47,10 +47,11 @@ class TablePrices:
         self._filled: list[tuple[FilledTable, ...]] = []
         self._deep: dict[int, Begun] = {}
         self.best = np.zeros(count, np.int64)
+        self.most = np.zeros(count, np.int64)
         self._rows = np.zeros(count, np.int64)
 
     def solve(self, worth: Worth, deep: bool) -> Array:
-        """Return the best value of each kind.
+        """Return what each kind is worth at most: the best value known, or more where not all was tried.
 
         Args:
             worth: values of the seatings of a family, by its number.
@@ -71,14 +72,19 @@ class TablePrices:
                 mine.append(filled[key])
             self._filled.append(tuple(mine))
             self._look_up(number, starts)
-            if not deep:
-                continue
-            for member, begun in starts.deeper.best(self._worth[number], mine).items():
-                kind = self.first[number] + member
-                if begun.value > self.best[kind]:
-                    self.best[kind] = begun.value
-                    self._deep[kind] = begun
-        return self.best
+            if deep:
+                self._look_deeper(number, starts)
+        return self.most
+
+    def _look_deeper(self, number: int, starts: FamilyStarts) -> None:
+        at = slice(self.first[number], self.first[number] + len(starts.family.members))
+        worth = self._worth[number]
+        own = [worth[names].tolist() for names in self._names[number]]
+        found, most = starts.deeper.best(worth, own, self._filled[number], self.best[at])
+        for member, begun in found.items():
+            self.best[at.start + member] = begun.value
+            self._deep[at.start + member] = begun
+        self.most[at] = most
 
     def _look_up(self, number: int, starts: FamilyStarts) -> None:
         order, bounds, kinds = self._orders[number]
@@ -92,6 +98,7 @@ class TablePrices:
         best = np.maximum.reduceat(value, bounds)
         at = self.first[number]
         self.best[at + kinds] = best
+        self.most[at + kinds] = best
         # The first row of the best value of each kind.
         hit = np.nonzero(value == np.repeat(best, np.diff(np.append(bounds, len(value)))))[0]
         owner = starts.kind[order][hit]
@@ -140,7 +147,7 @@ class TablePrices:
         return [
             first + index
             for first, starts in zip(self.first, self.starts, strict=True)
-            for index in sorted(starts.open_kinds | starts.deeper.unfinished)
+            for index in sorted(starts.open_kinds)
         ]
 
     def seatings(self, pattern: Pattern) -> list[tuple[Seating, int]]:

@@ -22,7 +22,7 @@ from vplacer.solver.tables.items import build_items
 from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices
 from vplacer.solver.tables.own_options import OwnOptions
 from vplacer.solver.tables.prices import TablePrices
-from vplacer.solver.tables.sources import RowTerms, Seats, Source, TableSource, best_of
+from vplacer.solver.tables.sources import Effort, RowTerms, Seats, Source, TableSource, best_of
 from vplacer.solver.tables.starts import StartsBuilder
 from vplacer.solver.tables.trim import Trimmer
 from vplacer.solver.tables.whole import choose_whole
@@ -209,15 +209,16 @@ class TableSearch:
         kept. None = there is not enough work left.
         """
         duals = seat_duals(relaxed.best, master)
-        if master.aim.weight:
+        worth, told = relaxed.worth.copy(), relaxed.told
+        if master.aim.weight and duals.point:
             duals = replace(duals, point=0)
-        worth = best_of(self.sources, duals, len(self.counts), deep=True)
+            worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
+            told = not any(source.untold for source in self.sources)
         unsure = sorted({*self.prices.open_kinds, *self.tables.doubtful()})
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work
         open_kinds = set(self.prices.open_kinds)
-        told = not any(source.untold for source in self.others)
         for number in unsure:
             price = self.prover.price_one(number, duals)
             if price is not None:
@@ -251,7 +252,7 @@ class TableSearch:
         ]
         master = PatternMaster(counts, self.items, fewer, self.rows, aim)
         return relax(
-            master, self.sources, self.columns, start, self.should_stop, close=ROUGHLY, deep_too=False
+            master, self.sources, self.columns, start, self.should_stop, close=ROUGHLY, most=Effort.CHEAP
         ).best
 
     def _placed(self, held: Sequence[tuple[LightColumn, int]], weight: Mapping[int, int]) -> int:

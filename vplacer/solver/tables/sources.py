@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,12 +31,22 @@ class Duals:
     point: int
 
 
+class Effort(IntEnum):
+    """What is asked: the cheap sources alone; all, nearly; all, and never less than the truth."""
+
+    CHEAP = 0
+    NEARLY = 1
+    TRUE = 2
+
+
 class Source(Protocol):
     """Prices some of the kinds."""
 
     kinds: tuple[int, ...]
     cheap: bool
     """Whether one more price costs little."""
+    untold: bool
+    """Whether the last prices leave a kind out: then no bound follows from them."""
 
     def price(self, duals: Duals, deep: bool) -> Array:
         """Return the best value of each of its kinds: never less than the truth if ``deep``, else nearly."""
@@ -78,6 +89,7 @@ class TableSource:
     """Prices by tables."""
 
     cheap = True
+    untold = False
 
     def __init__(
         self,
@@ -197,11 +209,14 @@ class TableSource:
         return kept
 
 
-def best_of(sources: Sequence[Source], duals: Duals, kinds: int, *, deep: bool) -> Array:
-    """Return the best value of every kind; if not ``deep`` nearly, and nothing for what is dear to price."""
+def asked(sources: Sequence[Source], effort: Effort) -> list[Source]:
+    """Return the sources that are asked."""
+    return [source for source in sources if source.cheap or effort > Effort.CHEAP]
+
+
+def best_of(sources: Sequence[Source], duals: Duals, kinds: int, effort: Effort) -> Array:
+    """Return the best value of every kind, nothing for those whose source is not asked."""
     best = np.zeros(kinds, np.int64)
-    for source in sources:
-        if not (deep or source.cheap):
-            continue
-        best[list(source.kinds)] = source.price(duals, deep)
+    for source in asked(sources, effort):
+        best[list(source.kinds)] = source.price(duals, effort is Effort.TRUE)
     return best

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from vplacer.constraints.supply import Amount
 from vplacer.solver.host_state import HostState
-from vplacer.solver.tables.deeper import Deeper, Residual, Step
+from vplacer.solver.tables.deeper import Deeper
 from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.node_table import NodeSeating, NodeTable, State, build_table
 from vplacer.solver.tables.residuals import Again, Residuals
 from vplacer.solver.tables.seatings import Seating
+from vplacer.solver.tables.step import Rows, Step, Takes
 from vplacer.solver.tables.units import units_for
 from vplacer.solver.tables.vgpu_room import vgpu_room
 
@@ -89,19 +90,25 @@ class StartsBuilder:
         self._make()
         return [plan.rows(self) for plan in prepared]
 
-    def want(self, node: _Node, states: set[State], most: tuple[int, int], extra: set[Any]) -> object:
+    def want(
+        self, node: _Node, states: set[State], most: tuple[int, int], extra: set[Any], amounts: set[Amount]
+    ) -> object:
         """Note what a node asks of its table; return the table's key."""
         key = (node.seatings, len(node.slots))
-        wanted = self._wanted.setdefault(key, {"states": set(), "most": (0, 0), "extra": set()})
+        wanted = self._wanted.setdefault(
+            key, {"states": set(), "most": (0, 0), "extra": set(), "amounts": set()}
+        )
         wanted["states"] |= states
         wanted["most"] = (max(wanted["most"][0], most[0]), max(wanted["most"][1], most[1]))
         wanted["extra"] |= extra
+        wanted["amounts"] |= amounts
         return key
 
     def _make(self) -> None:
         for key, wanted in self._wanted.items():
             seatings: tuple[NodeSeating, ...] = key[0]  # type: ignore[index]
-            units = units_for(seatings, wanted["most"])
+            own = {Amount(seating.millicores, seating.memory_mib) for seating in seatings}
+            units = units_for(own | wanted["amounts"], wanted["most"])
             self.tables[key] = build_table(seatings, wanted["states"], wanted["most"], units, wanted["extra"])
 
 
@@ -228,7 +235,13 @@ class _Plan:
                 room = _room(member.kind.task.state, position)
                 most = (max(most[0], room[0]), max(most[1], room[1]))
             extra = {self._takes(self.family.seatings[s], number) for s in self.spanning} - {()}
-            self.keys.append(builder.want(self.nodes[number], states, most, extra))
+            amounts = {
+                part.amount
+                for s in self.spanning
+                for part in self.family.seatings[s].parts
+                if part.position == position
+            }
+            self.keys.append(builder.want(self.nodes[number], states, most, extra, amounts))
 
     def _takes(self, seating: Seating, number: int) -> tuple[tuple[int, int], ...]:
         """What a spanning seating takes of a node, by the node's slots."""
@@ -293,32 +306,28 @@ class _Plan:
 
     def _deeper(self, at: Residuals, members: set[int], tables: Sequence[NodeTable]) -> Deeper:
         """What tries several spanning seatings on some members."""
-        starts: dict[int, list[Residual]] = {member: [] for member in sorted(members)}
-        for row in np.nonzero(np.isin(at.kind, sorted(members)))[0].tolist():
-            starts[int(at.kind[row])].append(
-                tuple(
-                    (
-                        int(at.states[row, n]),
-                        int(at.cores[row, n]) // table.units.millicores,
-                        int(at.memory[row, n]) // table.units.memory_mib,
-                    )
-                    for n, table in enumerate(tables)
-                )
-            )
-        steps = []
+        starts = at.only(np.isin(at.kind, sorted(members)))
+        cores = [starts.cores[:, n] // table.units.millicores for n, table in enumerate(tables)]
+        memory = [starts.memory[:, n] // table.units.memory_mib for n, table in enumerate(tables)]
+        rows = Rows(starts.kind, starts.states, np.stack(cores, axis=1), np.stack(memory, axis=1))
+        return Deeper(self._steps(tables) if members else [], tables, rows)
+
+    def _steps(self, tables: Sequence[NodeTable]) -> list[Step]:
+        """The spanning seatings in the units of the tables, those together that differ in devices alone."""
+        variants: dict[tuple[object, ...], list[tuple[int, tuple[Takes, ...]]]] = {}
         for name in self.spanning:
             seating = self.family.seatings[name]
-            parts = []
-            for number, position in enumerate(self.positions):
-                takes = self._takes(seating, number)
-                amount = next((p.amount for p in seating.parts if p.position == position), Amount(0, 0))
-                if takes or amount.millicores or amount.memory_mib:
-                    units = tables[number].units
-                    cores = amount.millicores // units.millicores
-                    parts.append((number, cores, amount.memory_mib // units.memory_mib, takes))
-            steps.append(Step(name, tuple(parts), self.family.only.get(name)))
-        kept = {member: tuple(rows) for member, rows in starts.items()}
-        return Deeper(tuple(steps), tuple(tables), kept)
+            amounts = {part.position: part.amount for part in seating.parts}
+            mine = [amounts.get(position, Amount(0, 0)) for position in self.positions]
+            cores = tuple(a.millicores // t.units.millicores for a, t in zip(mine, tables, strict=True))
+            memory = tuple(a.memory_mib // t.units.memory_mib for a, t in zip(mine, tables, strict=True))
+            takes = tuple(self._takes(seating, number) for number in range(len(tables)))
+            key = (seating.item, seating.points, cores, memory, self.family.only.get(name))
+            variants.setdefault(key, []).append((name, takes))
+        return [
+            Step(item, points, cores, memory, tuple(found), only)  # type: ignore[arg-type]
+            for (item, points, cores, memory, only), found in variants.items()
+        ]
 
     def _after(self, at: Residuals, name: int, tables: Sequence[NodeTable]) -> Residuals:
         """The residuals left by a seating on those that have room for it."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from math import gcd
 
-from vplacer.solver.tables.node_table import NodeSeating, Units
+from vplacer.constraints.supply import Amount
+from vplacer.solver.tables.node_table import Units
 
 MOST_STEPS = 256
 """Steps of the axis of cores, and of memory, of a table."""
 
 
-def units_for(seatings: Sequence[NodeSeating], most: tuple[int, int]) -> Units:
-    """Choose the steps of a table: exact where that needs few steps, never above the least of cores."""
-    cores = [s.millicores for s in seatings if s.millicores > 0]
-    memory = [s.memory_mib for s in seatings if s.memory_mib > 0]
+def units_for(amounts: Iterable[Amount], most: tuple[int, int]) -> Units:
+    """Choose the steps of a table: exact where that needs few steps, never above the least of cores.
+
+    Args:
+        amounts: all that may be taken of the node at once.
+        most: the largest millicores and MiB that a residual has.
+    """
+    sizes = set(amounts)
+    cores = sorted({a.millicores for a in sizes if a.millicores > 0})
+    memory = sorted({a.memory_mib for a in sizes if a.memory_mib > 0})
     unit_cores = gcd(*cores) if cores else 1000
     if cores and most[0] // unit_cores > MOST_STEPS:
         unit_cores = max(unit_cores, min(*cores, -(-most[0] // MOST_STEPS)))
