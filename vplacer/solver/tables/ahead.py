@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.step import Rows, Step, Takes
+from vplacer.solver.tables.symmetry import moved
 
 Array = npt.NDArray[Any]
 
@@ -54,18 +54,18 @@ class Ahead:
         Nodes are looked at one by one; where the devices of one node decide which of another a step takes,
         no states count as alike.
         """
-        if all(self._free_to_mix(step) for step in self.steps):
+        if all(self._keeps(step) for step in self.steps):
             return [position.table.canonical for position in self._positions]
         return [np.arange(len(table.states)) for table in self.tables]
 
-    def _free_to_mix(self, step: Step) -> bool:
-        """Whether each choice of devices on one node goes with each on the others, for the same counts."""
-        splits: dict[tuple[int, ...], set[tuple[Takes, ...]]] = {}
-        for _, takes in step.variants:
-            splits.setdefault(_devices(takes), set()).add(takes)
+    def _keeps(self, step: Step) -> bool:
+        """Whether a step's variants stay the same when slots of one node change places."""
+        found = {takes for _, takes in step.variants}
         return all(
-            len(found) == prod(len({takes[n] for takes in found}) for n in range(len(self.tables)))
-            for found in splits.values()
+            (*takes[:n], moved(takes[n], order), *takes[n + 1 :]) in found
+            for n, position in enumerate(self._positions)
+            for order in position.table.orders
+            for takes in found
         )
 
     def _position(self, n: int) -> _Position:

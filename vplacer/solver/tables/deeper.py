@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from vplacer.solver.tables.ahead import Ahead, FilledAhead
 from vplacer.solver.tables.node_table import FilledTable, NodeTable
-from vplacer.solver.tables.step import Choices, Chooser, Rows, Step
+from vplacer.solver.tables.step import Choices, Chooser, Rows, Step, with_images
 
 Array = npt.NDArray[Any]
 
@@ -64,12 +64,16 @@ class Deeper:
     """Tries the spanning seatings of one family on the members that may take several."""
 
     def __init__(self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows) -> None:
-        self.steps = tuple(steps)
+        # What only some members have comes first: after it, hosts go on as if they were all alike.
+        ordered = sorted(steps, key=lambda step: step.only is None)
+        self.steps = tuple(with_images(s, starts, tables) if s.only is None else s for s in ordered)
+        self.special = sum(step.only is not None for step in steps)
         self.tables = tuple(tables)
         self.starts = starts
-        self.ahead = Ahead(self.steps, self.tables)
+        self.ahead = Ahead(self.steps[self.special :], self.tables)
+        self.ahead_of_special = Ahead(self.steps, self.tables) if self.special else self.ahead
         self.looks = self.ahead.looks()
-        self.chooser = Chooser(self.steps, self.tables, self.looks)
+        self.chooser = Chooser(self.steps, self.special, self.tables, self.looks)
 
     def best(
         self, worth: Array, own: Sequence[Sequence[int]], filled: Sequence[FilledTable], known: Array
@@ -88,8 +92,12 @@ class Deeper:
         steps = self._worthwhile(worth)
         if not steps:
             return {}, known
-        ahead = self.ahead.fill(steps, worth, own, filled, self.starts)
-        return _Search(self, steps, worth, filled, ahead, known).run()
+        common = [number - self.special for number in steps if number >= self.special]
+        ahead = self.ahead.fill(common, worth, own, filled, self.starts)
+        wide = ahead
+        if self.special:
+            wide = self.ahead_of_special.fill(steps, worth, own, filled, self.starts)
+        return _Search(self, steps, worth, filled, (ahead, wide), known).run()
 
     def _worthwhile(self, worth: Array) -> list[int]:
         """Steps, by number, that no other of the same sort makes needless."""
@@ -123,11 +131,12 @@ class _Search:
         wanted: Sequence[int],
         worth: Array,
         filled: Sequence[FilledTable],
-        ahead: FilledAhead,
+        ahead: tuple[FilledAhead, FilledAhead],
         known: Array,
     ) -> None:
         self.chooser, self.tables, self.starts = deeper.chooser, deeper.tables, deeper.starts
-        self.filled, self.ahead, self.looks = filled, ahead, deeper.looks
+        self.filled, self.looks, self.special = filled, deeper.looks, deeper.special
+        self.ahead, self.ahead_of_special = ahead
         count = len(deeper.steps)
         self.wanted = np.zeros(count, bool)
         self.wanted[list(wanted)] = True
@@ -148,7 +157,9 @@ class _Search:
         """Search."""
         count = len(self.starts.member)
         none = np.full(count, -1, np.int32)
-        level = _Level(self.starts, np.zeros(count, np.int64), np.zeros(count, np.int32), none, none)
+        special = self.has[: self.special].any(axis=0)
+        first = np.where(special[self.starts.member], 0, self.special).astype(np.int32)
+        level = _Level(self.starts, np.zeros(count, np.int64), first, none, none)
         for depth in range(MOST_DEPTH + 1):
             level = self._promising(level, end=depth == MOST_DEPTH)
             if not len(level.total):
@@ -161,6 +172,10 @@ class _Search:
     def _promising(self, level: _Level, *, end: bool) -> _Level:
         """The rows that may come to more than is known of their member."""
         most = level.total + self.ahead.most(level.rows)
+        special = np.nonzero(level.step < self.special)[0]
+        if len(special):
+            rows = level.rows.only(special)
+            most[special] = level.total[special] + self.ahead_of_special.most(rows)
         gain = most - self.value[level.rows.member]
         better = np.nonzero(gain > 0)[0]
         if end or len(better) > MOST_ROWS:
@@ -195,6 +210,7 @@ class _Search:
                 np.concatenate([one.parent for one in made]),
             ),
             self.looks,
+            self.special,
         )
 
     def _placed(self, level: _Level, rows: Array, choices: Choices, mine: Array) -> _Level:
@@ -247,10 +263,11 @@ class _Search:
         return tuple(reversed(found[: len(self.levels)]))
 
 
-def _distinct(level: _Level, looks: Sequence[Array]) -> _Level:
+def _distinct(level: _Level, looks: Sequence[Array], special: int) -> _Level:
     """Of rows that leave the same and may go on the same way, the one with the most worth."""
     rows = level.rows
-    alike = [look[rows.state[:, n]] for n, look in enumerate(looks)]
+    apart = level.step < special
+    alike = [np.where(apart, -1 - rows.state[:, n], look[rows.state[:, n]]) for n, look in enumerate(looks)]
     keys = np.stack([rows.member, level.step, *alike, *rows.cores.T, *rows.memory.T])
     order = np.lexsort((-level.total, *keys))
     keys = keys[:, order]

@@ -68,6 +68,7 @@ class NodeTable:
     states: tuple[State, ...]
     index: dict[State, int]
     canonical: Ints
+    orders: tuple[tuple[int, ...], ...] = ()
     _sorts: tuple[tuple[int, ...], ...] = ()
     _after: tuple[tuple[tuple[int, int], ...], ...] = ()
     _beside: dict[tuple[tuple[int, int], ...], Ints] = field(default_factory=dict)
@@ -290,6 +291,7 @@ def build_table(
         states=states,
         index={state: number for number, state in enumerate(states)},
         canonical=np.array([number_of[state] for state in stands], np.int64),
+        orders=tuple(orders),
         _sorts=tuple(members_of[n] for n in range(len(members_of))),
         _after=tuple(afters),
     )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.kinds import HostKind
-from vplacer.solver.tables.deeper import Begun
+from vplacer.solver.tables.deeper import Begun, Deeper
 from vplacer.solver.tables.node_table import FilledTable
 from vplacer.solver.tables.seatings import Seating
 from vplacer.solver.tables.starts import FamilyStarts
@@ -72,19 +72,18 @@ class TablePrices:
                 mine.append(filled[key])
             self._filled.append(tuple(mine))
             self._look_up(number, starts)
-            if deep:
-                self._look_deeper(number, starts)
+            if deep and starts.deeper is not None:
+                self._look_deeper(number, starts, starts.deeper)
         return self.most
 
-    def _look_deeper(self, number: int, starts: FamilyStarts) -> None:
+    def _look_deeper(self, number: int, starts: FamilyStarts, deeper: Deeper) -> None:
         at = slice(self.first[number], self.first[number] + len(starts.family.members))
         worth = self._worth[number]
         own = [worth[names].tolist() for names in self._names[number]]
-        found, most = starts.deeper.best(worth, own, self._filled[number], self.best[at])
+        found, self.most[at] = deeper.best(worth, own, self._filled[number], self.best[at])
         for member, begun in found.items():
             self.best[at.start + member] = begun.value
             self._deep[at.start + member] = begun
-        self.most[at] = most
 
     def _look_up(self, number: int, starts: FamilyStarts) -> None:
         order, bounds, kinds = self._orders[number]

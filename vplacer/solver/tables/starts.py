@@ -54,7 +54,7 @@ class FamilyStarts:
     state: Array
     begun: Array
     begins: tuple[tuple[int, ...], ...]
-    deeper: Deeper
+    deeper: Deeper | None
     open_kinds: frozenset[int]
 
 
@@ -304,13 +304,15 @@ class _Plan:
                     found |= set(self._placed(after, other, None, tables).kind.tolist())
         return found
 
-    def _deeper(self, at: Residuals, members: set[int], tables: Sequence[NodeTable]) -> Deeper:
+    def _deeper(self, at: Residuals, members: set[int], tables: Sequence[NodeTable]) -> Deeper | None:
         """What tries several spanning seatings on some members."""
+        if not members:
+            return None
         starts = at.only(np.isin(at.kind, sorted(members)))
         cores = [starts.cores[:, n] // table.units.millicores for n, table in enumerate(tables)]
         memory = [starts.memory[:, n] // table.units.memory_mib for n, table in enumerate(tables)]
         rows = Rows(starts.kind, starts.states, np.stack(cores, axis=1), np.stack(memory, axis=1))
-        return Deeper(self._steps(tables) if members else [], tables, rows)
+        return Deeper(self._steps(tables), tables, rows)
 
     def _steps(self, tables: Sequence[NodeTable]) -> list[Step]:
         """The spanning seatings in the units of the tables, those together that differ in devices alone."""

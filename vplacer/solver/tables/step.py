@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.node_table import NodeTable
+from vplacer.solver.tables.symmetry import moved
 
 Array = npt.NDArray[Any]
 
@@ -59,6 +60,34 @@ class Rows:
         ]
 
 
+def with_images(step: Step, rows: Rows, tables: Sequence[NodeTable]) -> Step:
+    """Return a step with the variants too that differ by slots alike to a node and that no host has cards for.
+
+    No host lists them, for none has the cards; without them the slots would not look alike.
+    """
+    known = {takes for _, takes in step.variants}
+    added: list[tuple[int, tuple[Takes, ...]]] = []
+    todo = list(step.variants)
+    while todo:
+        name, takes = todo.pop()
+        for n, table in enumerate(tables):
+            for order in table.orders:
+                image = (*takes[:n], moved(takes[n], order), *takes[n + 1 :])
+                if image not in known and not _fits_somewhere(image, rows, tables):
+                    known.add(image)
+                    added.append((name, image))
+                    todo.append((name, image))
+    return replace(step, variants=(*step.variants, *added)) if added else step
+
+
+def _fits_somewhere(takes: tuple[Takes, ...], rows: Rows, tables: Sequence[NodeTable]) -> bool:
+    fits = np.ones(len(rows.member), bool)
+    for n, (table, take) in enumerate(zip(tables, takes, strict=True)):
+        if take:
+            fits &= table.after(take)[rows.state[:, n]] >= 0
+    return bool(fits.any())
+
+
 @dataclass(frozen=True)
 class Choices:
     """All that may be placed on hosts with the same devices: step, seating, device states after it."""
@@ -71,9 +100,18 @@ class Choices:
 class Chooser:
     """Tells the choices of device states; of those that leave the same, up to symmetry, one is kept."""
 
-    def __init__(self, steps: Sequence[Step], tables: Sequence[NodeTable], looks: Sequence[Array]) -> None:
-        """Take the steps of a family, its tables, and per node which device states are alike."""
-        self._looks = looks
+    def __init__(
+        self, steps: Sequence[Step], special: int, tables: Sequence[NodeTable], looks: Sequence[Array]
+    ) -> None:
+        """Take the steps.
+
+        Args:
+            steps: of a family.
+            special: how many of them, the first, may be told apart by devices that are alike to the others.
+            tables: of the family's nodes.
+            looks: per node, a number for each device state, equal for those that are alike.
+        """
+        self._special, self._looks = special, looks
         variants = [(number, *variant) for number, step in enumerate(steps) for variant in step.variants]
         self._step = np.array([step for step, _, _ in variants], np.int32)
         self._name = np.array([name for _, name, _ in variants], np.int32)
@@ -96,7 +134,7 @@ class Chooser:
             [then[which, state] for (which, then), state in zip(self._takes, states, strict=True)], axis=1
         )
         good = np.nonzero((after >= 0).all(axis=1))[0]
-        looks = [self._step[good]]
+        looks = [self._step[good], np.where(self._step[good] < self._special, good, 0)]
         looks += [look[after[good, n]] for n, look in enumerate(self._looks)]
         _, first = np.unique(np.stack(looks, axis=1), axis=0, return_index=True)
         kept = np.sort(good[first])

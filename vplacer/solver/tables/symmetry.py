@@ -36,30 +36,32 @@ def symmetries(contents: Mapping[Takes, object], slots: int) -> list[tuple[int, 
         return [identity]
     found = [identity]
     for chosen in product(*(permutations(group) for group in alike.values())):
-        moved = {
+        places = {
             old: new
             for group, to in zip(alike.values(), chosen, strict=True)
             for old, new in zip(group, to, strict=True)
         }
-        order = tuple(moved[slot] for slot in range(slots))
+        order = tuple(places[slot] for slot in range(slots))
         if order != identity and _keeps(contents, order):
             found.append(order)
     return found
 
 
+def moved(takes: Takes, order: tuple[int, ...]) -> Takes:
+    """Return what is taken once slots have changed places."""
+    return tuple(sorted((order[slot], count) for slot, count in takes))
+
+
 def _keeps(contents: Mapping[Takes, object], order: tuple[int, ...]) -> bool:
-    return all(
-        contents.get(tuple(sorted((order[slot], count) for slot, count in takes))) == content
-        for takes, content in contents.items()
-    )
+    return all(contents.get(moved(takes, order)) == content for takes, content in contents.items())
 
 
 def canonical(state: State, orders: Iterable[tuple[int, ...]]) -> State:
     """Return the state that stands for all that are like it."""
     best = state
     for order in orders:
-        moved = [0] * len(state)
+        other = [0] * len(state)
         for slot, size in enumerate(state):
-            moved[order[slot]] = size
-        best = max(best, tuple(moved))
+            other[order[slot]] = size
+        best = max(best, tuple(other))
     return best
