@@ -61,7 +61,7 @@ class Rows:
 
 
 def with_images(step: Step, rows: Rows, tables: Sequence[NodeTable]) -> Step:
-    """Return a step with the variants too that differ by slots alike to a node and that no host has cards for.
+    """Return a step with those variants too that differ by slots alike to a node and no host has room for.
 
     No host lists them, for none has the cards; without them the slots would not look alike.
     """
