@@ -83,9 +83,9 @@ class Pricer:
 
     def _fix(self, model: cp_model.CpModel, wanted: Mapping[tuple[int, int], int]) -> None:
         for index, listed in self.vars.chosen.items():
+            number_of = {option: number for number, option in enumerate(self.kind.task.options[index])}
             for option, variable in listed:
-                number = self.kind.task.options[index].index(option)
-                model.add(variable == wanted.get((index, number), 0))
+                model.add(variable == wanted.get((index, number_of[option]), 0))
 
     def _solve(
         self, model: cp_model.CpModel, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int

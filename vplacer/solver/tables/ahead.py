@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, build_table
+from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, State, build_table
 from vplacer.solver.tables.step import Rows, Step, Takes
-from vplacer.solver.tables.symmetry import moved
+from vplacer.solver.tables.symmetry import canonical, moved
 
 Array = npt.NDArray[Any]
 
 SAMPLED = 200
 """Rows that say what the parts of a VM cost their nodes."""
 
-Split = tuple[int, tuple[int, ...]]
-"""A step, and how many devices it takes of each node."""
+Split = tuple[int, tuple[State, ...]]
+"""A step, and the devices it takes of each node, up to symmetry."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,11 @@ class Ahead:
 
     def __init__(self, steps: Sequence[Step], tables: Sequence[NodeTable]) -> None:
         self.steps, self.tables = tuple(steps), tuple(tables)
+        self._looks: dict[tuple[int, Takes], State] = {}
         self._splits: list[dict[Split, int]] = [{} for _ in steps]
         for number, step in enumerate(steps):
             for which, (_, takes) in enumerate(step.variants):
-                self._splits[number].setdefault((number, _devices(takes)), which)
+                self._splits[number].setdefault(self._split(number, takes), which)
         self._positions = tuple(self._position(number) for number in range(len(tables)))
 
     def looks(self) -> list[Array]:
@@ -68,22 +70,37 @@ class Ahead:
             for takes in found
         )
 
+    def _split(self, number: int, takes: tuple[Takes, ...]) -> Split:
+        """What kind of split of a step some devices are."""
+        return number, tuple(self._look(n, take) for n, take in enumerate(takes))
+
+    def _look(self, n: int, takes: Takes) -> State:
+        if (n, takes) not in self._looks:
+            counts = dict(takes)
+            vector = tuple(counts.get(slot, 0) for slot in range(len(self.tables[n].states[0])))
+            self._looks[n, takes] = canonical(vector, self.tables[n].orders)
+        return self._looks[n, takes]
+
     def _position(self, n: int) -> _Position:
         table = self.tables[n]
         made: dict[NodeSeating, list[Split]] = {}
+        parts: dict[tuple[int, State], int] = {}
         for number, step in enumerate(self.steps):
             for _, takes in step.variants:
                 if takes[n] or step.cores[n]:
+                    # Parts that are worth the same are one item, others are not.
+                    part = parts.setdefault((number, self._look(n, takes[n])), len(parts))
                     seating = NodeSeating(
-                        -1 - number,
+                        -1 - part,
                         takes[n],
                         step.cores[n] * table.units.millicores,
                         step.memory[n] * table.units.memory_mib,
                         step.points,
                     )
                     splits = made.setdefault(seating, [])
-                    if (number, _devices(takes)) not in splits:
-                        splits.append((number, _devices(takes)))
+                    split = self._split(number, takes)
+                    if split not in splits:
+                        splits.append(split)
         most = (table.most[0] * table.units.millicores, table.most[1] * table.units.memory_mib)
         wider = build_table((*table.seatings, *made), table.states, most, table.units)
         return _Position(wider, len(table.seatings), tuple(tuple(splits) for splits in made.values()))
@@ -96,26 +113,28 @@ class Ahead:
         filled: Sequence[FilledTable],
         rows: Rows,
     ) -> FilledAhead:
-        """Fill the tables.
+        """Fill the tables, so that little is promised beyond what can be had.
 
         Args:
             wanted: steps that matter, by number.
             worth: value of each seating of the family.
             own: values of the seatings of each node.
             filled: the nodes' own tables, filled.
-            rows: residuals that tell what parts cost.
+            rows: residuals that the tables are for.
         """
-        shares: dict[Split, tuple[int, ...]] = {}
         chosen = rows.only(np.arange(0, len(rows.member), max(1, len(rows.member) // SAMPLED)))
         held = [f.values[flat] for f, flat in zip(filled, chosen.flats(self.tables), strict=True)]
+        worths: dict[Split, tuple[int, ...]] = {}
         for number in wanted:
+            step = self.steps[number]
             for split, which in self._splits[number].items():
-                shares[split] = self._shares(self.steps[number], which, worth, filled, chosen, held)
+                shares = self._shares(step, which, filled, chosen, held)
+                # Rounded up: together never less than the whole.
+                worths[split] = tuple(ceil(int(worth[step.name]) * share) for share in shares)
         result = []
         for n, (position, mine) in enumerate(zip(self._positions, own, strict=True)):
             added = [
-                max((shares[split][n] for split in splits if split in shares), default=0)
-                for splits in position.added
+                max((worths[s][n] for s in splits if s in worths), default=0) for splits in position.added
             ]
             result.append(position.table.fill([*mine, *_alike(position, added)]))
         return FilledAhead(tuple(p.table for p in self._positions), tuple(result))
@@ -124,13 +143,11 @@ class Ahead:
         self,
         step: Step,
         which: int,
-        worth: Array,
         filled: Sequence[FilledTable],
         rows: Rows,
         held: Sequence[Array],
-    ) -> tuple[int, ...]:
-        """Share out the worth of a step over the nodes as its parts cost these."""
-        value = int(worth[step.name])
+    ) -> tuple[float, ...]:
+        """Share out a step over the nodes as its parts cost these."""
         takes = step.variants[which][1]
         after = []
         fits = np.ones(len(rows.member), bool)
@@ -147,26 +164,16 @@ class Ahead:
                 costs[n] = float((held[n][fits] - then).sum())
         if sum(costs) <= 0:
             costs = [float(one) for one in counted]
-        # Rounded up: together never less than the whole.
-        return tuple(-int(-value * cost // sum(costs)) if cost else 0 for cost in costs)
-
-
-def _devices(takes: Sequence[Takes]) -> tuple[int, ...]:
-    return tuple(sum(count for _, count in take) for take in takes)
+        return tuple(cost / sum(costs) for cost in costs)
 
 
 def _alike(position: _Position, added: Sequence[int]) -> list[int]:
     """Give seatings that are one to the table the most that any of them is worth."""
-    most: dict[object, int] = {}
-    looks = [_look(seating) for seating in position.table.seatings[position.own :]]
-    for look, value in zip(looks, added, strict=True):
-        most[look] = max(most.get(look, 0), value)
-    return [most[look] for look in looks]
-
-
-def _look(seating: NodeSeating) -> tuple[int, ...]:
-    devices = sum(count for _, count in seating.takes)
-    return (seating.item, seating.millicores, seating.memory_mib, seating.points, devices)
+    most: dict[int, int] = {}
+    items = [seating.item for seating in position.table.seatings[position.own :]]
+    for item, value in zip(items, added, strict=True):
+        most[item] = max(most.get(item, 0), value)
+    return [most[item] for item in items]
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,6 @@ MOST_ROUNDS = 80
 SMOOTHING = 0.5
 """How much of the duals of the best bound is mixed in: less swinging, fewer rounds."""
 
-FEW = 50
-"""Kinds that are dear to price of which so few are priced in every round."""
-
 CLOSE = 1e-4
 """Gap of the relaxation, relative, at which it is good enough: whole columns lose more."""
 
@@ -89,8 +86,7 @@ def relax(
     duals = start if start is not None else master.solve()
     best: tuple[int, Prices, Array, bool] | None = None
     value, used = 0.0 if start is not None else duals.value, 0
-    dear = sum(len(source.kinds) for source in sources if not source.cheap)
-    effort = Effort.CHEAP if dear > FEW else min(Effort.NEARLY, most)
+    effort = Effort.CHEAP
     while used < rounds:
         used += 1
         added = 0

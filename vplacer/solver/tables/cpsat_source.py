@@ -94,10 +94,19 @@ class CpSatSource:
 
     def fits(self, number: int, seats: Sequence[tuple[int, int, int]]) -> bool:
         """Whether a host of a kind takes (item, option number, count) and nothing else."""
-        pricer = self._pricer(number)
-        lead = {index: item for item, index in self._item_of.items()}
-        wanted = {(lead[item], option): count for item, option, count in seats}
-        return pricer.fits(wanted, self._seed)
+        kind = self._hosts[number]
+        lead = {item: index for index, item in self._item_of.items()}
+        listed: dict[int, list[tuple[int, int]]] = {}
+        for item, option, count in seats:
+            listed.setdefault(lead[item], []).append((option, count))
+        # A model of nothing else is small, however much else the host might take.
+        options = {
+            index: tuple(kind.task.options[index][option] for option, _ in mine)
+            for index, mine in sorted(listed.items())
+        }
+        small = HostKind(kind.index, kind.positions, replace(kind.task, options=options))
+        wanted = {(i, n): count for i, mine in listed.items() for n, (_, count) in enumerate(mine)}
+        return Pricer(small, self._classes, self._options, set()).fits(wanted, self._seed)
 
     def _light(self, number: int) -> LightColumn | None:
         column = self._found.get(number)

@@ -157,7 +157,7 @@ class _Search:
         """Search."""
         count = len(self.starts.member)
         none = np.full(count, -1, np.int32)
-        special = self.has[: self.special].any(axis=0)
+        special: Array = self.has[: self.special].any(axis=0)
         first = np.where(special[self.starts.member], 0, self.special).astype(np.int32)
         level = _Level(self.starts, np.zeros(count, np.int64), first, none, none)
         for depth in range(MOST_DEPTH + 1):
@@ -176,9 +176,9 @@ class _Search:
         if len(special):
             rows = level.rows.only(special)
             most[special] = level.total[special] + self.ahead_of_special.most(rows)
-        gain = most - self.value[level.rows.member]
-        better = np.nonzero(gain > 0)[0]
-        if end or len(better) > MOST_ROWS:
+        gain: Array = most - self.value[level.rows.member]
+        better: Array = np.nonzero(gain > 0)[0]
+        if end or better.size > MOST_ROWS:
             better = better[np.argsort(-gain[better], kind="stable")]
             left = better[0 if end else MOST_ROWS :]
             np.maximum.at(self.most, level.rows.member[left], most[left])
