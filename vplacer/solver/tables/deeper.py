@@ -157,7 +157,7 @@ class _Search:
         """Search."""
         count = len(self.starts.member)
         none = np.full(count, -1, np.int32)
-        special: Array = self.has[: self.special].any(axis=0)
+        special = np.logical_or.reduce(self.has[: self.special], axis=0)
         first = np.where(special[self.starts.member], 0, self.special).astype(np.int32)
         level = _Level(self.starts, np.zeros(count, np.int64), first, none, none)
         for depth in range(MOST_DEPTH + 1):
