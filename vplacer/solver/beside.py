@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from vplacer.constraints.registry import checks
 from vplacer.constraints.state import Placement, Problem, State, Violation
@@ -55,6 +56,14 @@ class Beside:
         self._tasks = {task.state.host.moid: task for task in self.instance.tasks}
         homes = self.problem.derive_fact(_homes)
         self._where = ChainMap({placement.demand: placement.host for placement in self.placements}, homes)
+
+    @cached_property
+    def _here(self) -> dict[str, tuple[Placement, ...]]:
+        """Placements by host."""
+        found: dict[str, list[Placement]] = {}
+        for placement in self.placements:
+            found.setdefault(placement.host, []).append(placement)
+        return {moid: tuple(placements) for moid, placements in found.items()}
 
     @property
     def problem(self) -> Problem:
@@ -109,10 +118,10 @@ class Beside:
         key = (moid, without if any(vm.moid == without for vm in here) else None)
         if key not in self._states:
             base = self.base(moid)
-            taken = base.actives or any(placement.host == moid for placement in self.placements)
-            self._states[key] = (
-                residual_state(self.instance, base, self.placements, key[1]) if taken else base
-            )
+            # Where the plan may change VMs, those that go elsewhere matter too.
+            placements = self.placements if base.actives else self._here.get(moid, ())
+            taken = base.actives or placements
+            self._states[key] = residual_state(self.instance, base, placements, key[1]) if taken else base
         return self._states[key]
 
     def base(self, moid: str) -> HostState:
@@ -143,7 +152,7 @@ class Beside:
 
     def rebooted(self, moid: str) -> HostState | None:
         """Return a host with all passthrough active that waits for a reboot; None if VMs are placed there."""
-        if any(placement.host == moid and not placement.stays for placement in self.placements):
+        if any(not placement.stays for placement in self._here.get(moid, ())):
             return None
         host = self.problem.inventory.host_by_moid[moid]
         devices = tuple(
@@ -210,8 +219,10 @@ class Beside:
 
     def fits(self, cls: DemandClass, demand: Demand, moids: Iterable[str]) -> bool:
         """Return whether a demand has a place on one of some hosts."""
+        passed = eligibility_of(self.problem).open_hosts(self.problem, demand) | self.opened
         return any(
-            self.open_to(cls, demand, moid) and self.why_not(cls, demand, moid) is None for moid in moids
+            moid in passed and self.open_to(cls, demand, moid) and self.why_not(cls, demand, moid) is None
+            for moid in moids
         )
 
     def placement(self, cls: DemandClass, demand: Demand, moid: str, gang: bool = True) -> Placement | None:

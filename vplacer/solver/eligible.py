@@ -41,6 +41,28 @@ class Eligibility:
         self._numbers = Numbers()
         self._answers: dict[Hashable, Rejection | None] = {}
         self._fits_all: dict[tuple[int, int], bool] = {}
+        self._open: dict[int, frozenset[str]] = {}
+
+    def open_hosts(self, problem: Problem, demand: Demand) -> frozenset[str]:
+        """Return the hosts that no filter rejects."""
+        named = demand.vm is not None or demand.hosts or rules_of_vm(problem, demand.id)
+        who = self.demand(demand)
+        if named or who not in self._open:
+            found = self._not_rejected(problem, demand)
+            if named:
+                return found
+            self._open[who] = found
+        return self._open[who]
+
+    def _not_rejected(self, problem: Problem, demand: Demand) -> frozenset[str]:
+        found: set[str] = set()
+        for alike in problem.derive_fact(_alike, problem.request.options.evacuate):
+            if self.same_for_all(problem, demand, alike[0]):
+                if self.rejection(problem, demand, alike[0]) is None:
+                    found.update(alike)
+            else:
+                found.update(moid for moid in alike if self.rejection(problem, demand, moid) is None)
+        return frozenset(found)
 
     def rejection(self, problem: Problem, demand: Demand, moid: str) -> Rejection | None:
         """Return the first filter that rejects a host, or None."""
@@ -161,6 +183,14 @@ def _hosts(problem: Problem, emptied: tuple[str, ...]) -> dict[str, int]:
             key = (own, family_of(problem, host.moid), unread_on_host(problem, host), kept)
             found[host.moid] = numbers.of_key(key)
     return found
+
+
+def _alike(problem: Problem, emptied: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Hosts that filters do not tell apart."""
+    found: dict[int, list[str]] = {}
+    for moid, number in problem.derive_fact(_hosts, emptied).items():
+        found.setdefault(number, []).append(moid)
+    return tuple(tuple(moids) for moids in found.values())
 
 
 def _dedicated(problem: Problem) -> frozenset[str]:

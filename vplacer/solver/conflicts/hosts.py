@@ -28,7 +28,7 @@ def open_hosts(problem: Problem, demands: Iterable[Demand]) -> frozenset[str]:
         vm = problem.inventory.vm_by_moid.get(demand.vm or "")
         if vm is not None and vm.host is not None:
             found.add(vm.host)
-        found |= {moid for moid in problem.topologies if eligibility.rejection(problem, demand, moid) is None}
+        found |= eligibility.open_hosts(problem, demand)
     return frozenset(found)
 
 
