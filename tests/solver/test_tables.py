@@ -25,6 +25,8 @@ VARIANTS = {
     "half filled": Variant(hosts=24, shapes=16, fill=0.5, seed=2),
     "fresh": Variant(hosts=24, shapes=20, fill=0.0, seed=3),
     "some float": Variant(hosts=24, shapes=20, hint=0.4, fill=0.7, seed=4),
+    "half float": Variant(hosts=24, shapes=20, floating=0.5, fill=0.8, seed=6),
+    "all float": Variant(hosts=24, shapes=20, floating=1.0, fill=0.8, seed=7),
     "eight nodes": Variant(hosts=24, shapes=16, fill=0.8, eight_nodes=True, seed=5),
 }
 

@@ -7,15 +7,16 @@ best of the host, whichever way the worth is shared out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.shares import WAYS, shared_out
 from vplacer.solver.tables.step import Rows, Step, Takes
 from vplacer.solver.tables.symmetry import canonical, moved
 
@@ -124,22 +125,35 @@ class Ahead:
         """
         chosen = rows.only(np.arange(0, len(rows.member), max(1, len(rows.member) // SAMPLED)))
         held = [f.values[flat] for f, flat in zip(filled, chosen.flats(self.tables), strict=True)]
-        worths: dict[Split, tuple[int, ...]] = {}
+        costs: dict[Split, tuple[float, ...]] = {}
+        ways: list[dict[Split, tuple[float, ...]]] = [{} for _ in WAYS]
         for number in wanted:
             step = self.steps[number]
             for split, which in self._splits[number].items():
-                shares = self._shares(step, which, filled, chosen, held)
-                # Rounded up: together never less than the whole.
-                worths[split] = tuple(ceil(int(worth[step.name]) * share) for share in shares)
+                costs[split] = self._costs(step, which, filled, chosen, held)
+                devices = [sum(count for _, count in takes) for takes in step.variants[which][1]]
+                for way, share in zip(ways, WAYS, strict=True):
+                    way[split] = share(step.cores, devices)
+        tables = tuple(position.table for position in self._positions)
+        return FilledAhead(tables, tuple(self._filled(way, worth, own) for way in (costs, *ways)))
+
+    def _filled(
+        self, weights: Mapping[Split, tuple[float, ...]], worth: Array, own: Sequence[Sequence[int]]
+    ) -> tuple[FilledTable, ...]:
+        """Fill the tables with the worth of each step shared out by some weights of the nodes."""
+        worths = {
+            split: shared_out(int(worth[self.steps[split[0]].name]), weight)
+            for split, weight in weights.items()
+        }
         result = []
         for n, (position, mine) in enumerate(zip(self._positions, own, strict=True)):
             added = [
                 max((worths[s][n] for s in splits if s in worths), default=0) for splits in position.added
             ]
             result.append(position.table.fill([*mine, *_alike(position, added)]))
-        return FilledAhead(tuple(p.table for p in self._positions), tuple(result))
+        return tuple(result)
 
-    def _shares(
+    def _costs(
         self,
         step: Step,
         which: int,
@@ -147,7 +161,7 @@ class Ahead:
         rows: Rows,
         held: Sequence[Array],
     ) -> tuple[float, ...]:
-        """Share out a step over the nodes as its parts cost these."""
+        """What the parts of a step cost their nodes."""
         takes = step.variants[which][1]
         after = []
         fits = np.ones(len(rows.member), bool)
@@ -164,7 +178,7 @@ class Ahead:
                 costs[n] = float((held[n][fits] - then).sum())
         if sum(costs) <= 0:
             costs = [float(one) for one in counted]
-        return tuple(cost / sum(costs) for cost in costs)
+        return tuple(costs)
 
 
 def _alike(position: _Position, added: Sequence[int]) -> list[int]:
@@ -178,14 +192,12 @@ def _alike(position: _Position, added: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class FilledAhead:
-    """The tables for some values."""
+    """The tables for some values, for each way to share out the worth of steps."""
 
     tables: tuple[NodeTable, ...]
-    filled: tuple[FilledTable, ...]
+    filled: tuple[tuple[FilledTable, ...], ...]
 
-    def most(self, rows: Rows) -> Array:
+    def most(self, rows: Rows, finer: Finer) -> Array:
         """Return what each row can still come to at most."""
-        result = np.zeros(len(rows.member), np.int64)
-        for filled, flat in zip(self.filled, rows.flats(self.tables), strict=True):
-            result += filled.values[flat]
-        return result
+        ways = [[one.values for one in way] for way in self.filled]
+        return finer.most(rows.base, rows.flats(self.tables), ways)

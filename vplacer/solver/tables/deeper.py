@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.ahead import Ahead, FilledAhead
+from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.node_table import FilledTable, NodeTable
 from vplacer.solver.tables.step import Choices, Chooser, Rows, Step, with_images
 
@@ -63,13 +64,16 @@ class _Level:
 class Deeper:
     """Tries the spanning seatings of one family on the members that may take several."""
 
-    def __init__(self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows) -> None:
+    def __init__(
+        self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows, finer: Finer
+    ) -> None:
         # What only some members have comes first: after it, hosts go on as if they were all alike.
         ordered = sorted(steps, key=lambda step: step.only is None)
         self.steps = tuple(with_images(s, starts, tables) if s.only is None else s for s in ordered)
         self.special = sum(step.only is not None for step in steps)
         self.tables = tuple(tables)
         self.starts = starts
+        self.finer = finer
         self.ahead = Ahead(self.steps[self.special :], self.tables)
         self.ahead_of_special = Ahead(self.steps, self.tables) if self.special else self.ahead
         self.looks = self.ahead.looks()
@@ -137,6 +141,7 @@ class _Search:
         self.chooser, self.tables, self.starts = deeper.chooser, deeper.tables, deeper.starts
         self.filled, self.looks, self.special = filled, deeper.looks, deeper.special
         self.ahead, self.ahead_of_special = ahead
+        self.finer = deeper.finer
         count = len(deeper.steps)
         self.wanted = np.zeros(count, bool)
         self.wanted[list(wanted)] = True
@@ -157,7 +162,7 @@ class _Search:
         """Search."""
         count = len(self.starts.member)
         none = np.full(count, -1, np.int32)
-        special = np.logical_or.reduce(self.has[: self.special], axis=0)
+        special: Array = np.any(self.has[: self.special], axis=0)
         first = np.where(special[self.starts.member], 0, self.special).astype(np.int32)
         level = _Level(self.starts, np.zeros(count, np.int64), first, none, none)
         for depth in range(MOST_DEPTH + 1):
@@ -171,11 +176,11 @@ class _Search:
 
     def _promising(self, level: _Level, *, end: bool) -> _Level:
         """The rows that may come to more than is known of their member."""
-        most = level.total + self.ahead.most(level.rows)
+        most = level.total + self.ahead.most(level.rows, self.finer)
         special = np.nonzero(level.step < self.special)[0]
         if len(special):
             rows = level.rows.only(special)
-            most[special] = level.total[special] + self.ahead_of_special.most(rows)
+            most[special] = level.total[special] + self.ahead_of_special.most(rows, self.finer)
         gain: Array = most - self.value[level.rows.member]
         better: Array = np.nonzero(gain > 0)[0]
         if end or better.size > MOST_ROWS:
@@ -203,6 +208,7 @@ class _Search:
                     np.concatenate([one.rows.state for one in made]),
                     np.concatenate([one.rows.cores for one in made]),
                     np.concatenate([one.rows.memory for one in made]),
+                    np.concatenate([one.rows.base for one in made]),
                 ),
                 np.concatenate([one.total for one in made]),
                 np.concatenate([one.step for one in made]),
@@ -223,7 +229,13 @@ class _Search:
         fits &= (level.step[rows][:, None] <= step[None]) & self.has[step][:, member].T
         row, choice = np.nonzero(fits)
         return _Level(
-            Rows(member[row], choices.after[mine][choice], cores[row, choice], memory[row, choice]),
+            Rows(
+                member[row],
+                choices.after[mine][choice],
+                cores[row, choice],
+                memory[row, choice],
+                level.rows.base[rows][row],
+            ),
             level.total[rows][row] + self.worth[step[choice]],
             step[choice],
             choices.name[mine][choice],
@@ -232,24 +244,18 @@ class _Search:
 
     def _note(self, level: _Level) -> None:
         """Keep what is better than known of its member."""
-        flats = [
-            table.flat(level.rows.state[:, n], level.rows.cores[:, n], level.rows.memory[:, n])
-            for n, table in enumerate(self.tables)
-        ]
-        value = level.total.copy()
-        for at, filled in zip(flats, self.filled, strict=True):
-            value += filled.values[at]
-        better = np.nonzero(value > self.value[level.rows.member])[0]
-        # The first of the best rows of each member.
-        order = better[np.lexsort((better, -value[better], level.rows.member[better]))]
-        members, first = np.unique(level.rows.member[order], return_index=True)
-        for member, row in zip(members.tolist(), order[first].tolist(), strict=True):
-            self.value[member] = value[row]
+        rows = level.rows
+        values = [filled.values for filled in self.filled]
+        best = self.finer.look_up_best(
+            rows.member, level.total, self.value, rows.base, rows.flats(self.tables), values
+        )
+        for member, looked in best.items():
+            self.value[member] = looked.value
             self.found[member] = Begun(
-                int(value[row]),
-                self._names(level, row),
-                tuple(int(at[row]) for at in flats),
-                tuple(level.rows.state[row].tolist()),
+                looked.value,
+                self._names(level, looked.row),
+                looked.flats,
+                tuple(rows.state[looked.row].tolist()),
             )
 
     def _names(self, level: _Level, row: int) -> tuple[int, ...]:
@@ -268,7 +274,8 @@ def _distinct(level: _Level, looks: Sequence[Array], special: int) -> _Level:
     rows = level.rows
     apart = level.step < special
     alike = [np.where(apart, -1 - rows.state[:, n], look[rows.state[:, n]]) for n, look in enumerate(looks)]
-    keys = np.stack([rows.member, level.step, *alike, *rows.cores.T, *rows.memory.T])
+    # Rows that stand for several residuals are alike only if they stand for the same.
+    keys = np.stack([rows.base, level.step, *alike, *rows.cores.T, *rows.memory.T])
     order = np.lexsort((-level.total, *keys))
     keys = keys[:, order]
     first = np.ones(len(order), bool)

@@ -49,6 +49,7 @@ class TablePrices:
         self.best = np.zeros(count, np.int64)
         self.most = np.zeros(count, np.int64)
         self._rows = np.zeros(count, np.int64)
+        self._within: dict[int, tuple[int, ...]] = {}
 
     def solve(self, worth: Worth, deep: bool) -> Array:
         """Return what each kind is worth at most: the best value known, or more where not all was tried.
@@ -61,7 +62,7 @@ class TablePrices:
         self._worth = [worth(number) for number in range(len(self.starts))]
         filled: dict[tuple[int, bytes], FilledTable] = {}
         self._filled = []
-        self._deep = {}
+        self._deep, self._within = {}, {}
         for number, starts in enumerate(self.starts):
             mine = []
             for table, names in zip(starts.tables, self._names[number], strict=True):
@@ -91,6 +92,9 @@ class TablePrices:
         begins = np.array(
             [int(worth[list(begun)].sum()) if begun else 0 for begun in starts.begins], np.int64
         )
+        if starts.finer.needed:
+            self._look_up_finer(number, starts, begins)
+            return
         value = begins[starts.begun[order]]
         for position, table in enumerate(self._filled[number]):
             value = value + table.values[starts.flat[order, position]]
@@ -103,6 +107,19 @@ class TablePrices:
         owner = starts.kind[order][hit]
         first = np.unique(owner, return_index=True)
         self._rows[at + first[0]] = order[hit[first[1]]]
+
+    def _look_up_finer(self, number: int, starts: FamilyStarts, begins: Array) -> None:
+        """Look up rows that stand for several residuals."""
+        nothing = np.full(len(starts.family.members), -1, np.int64)
+        values = [table.values for table in self._filled[number]]
+        begun = begins[starts.begun]
+        at = self.first[number]
+        flats = [starts.flat[:, number] for number in range(len(values))]
+        best = starts.finer.look_up_best(starts.kind, begun, nothing, starts.base, flats, values)
+        for member, looked in best.items():
+            self.best[at + member] = self.most[at + member] = looked.value
+            self._rows[at + member] = looked.row
+            self._within[at + member] = looked.flats
 
     def patterns(self, kinds: Sequence[int]) -> list[Pattern]:
         """Return what makes the best value of each of some kinds."""
@@ -121,7 +138,7 @@ class TablePrices:
         if kind in self._deep:
             return list(self._deep[kind].flats)
         flats: list[int] = self.starts[self._family[kind]].flat[self._rows[kind]].tolist()
-        return flats
+        return list(self._within.get(kind, flats))
 
     def _pattern(self, kind: int) -> Pattern:
         number = self._family[kind]

@@ -18,16 +18,26 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Residuals:
-    """Rows of residuals: kind, and per node device state, millicores and MiB."""
+    """Rows of residuals: kind, and per node device state, millicores and MiB.
+
+    ``base``: the row it comes from, as long as nothing was placed.
+    """
 
     kind: Array
     states: Array
     cores: Array
     memory: Array
+    base: Array
 
     def only(self, wanted: Array) -> Residuals:
         """Return some of the rows."""
-        return Residuals(self.kind[wanted], self.states[wanted], self.cores[wanted], self.memory[wanted])
+        return Residuals(
+            self.kind[wanted],
+            self.states[wanted],
+            self.cores[wanted],
+            self.memory[wanted],
+            self.base[wanted],
+        )
 
     def flat(self, tables: Sequence[NodeTable]) -> Array:
         """Positions in the tables."""

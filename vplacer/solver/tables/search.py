@@ -17,12 +17,13 @@ from vplacer.solver.tables.cpsat_source import CpSatSource, merged
 from vplacer.solver.tables.decomposes import decomposes
 from vplacer.solver.tables.enrich import enrich
 from vplacer.solver.tables.families import build_families
+from vplacer.solver.tables.fitting import Seats
 from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan
 from vplacer.solver.tables.items import build_items
 from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices
 from vplacer.solver.tables.own_options import OwnOptions
 from vplacer.solver.tables.prices import TablePrices
-from vplacer.solver.tables.sources import Effort, RowTerms, Seats, Source, TableSource, best_of
+from vplacer.solver.tables.sources import Effort, RowTerms, Source, TableSource, best_of
 from vplacer.solver.tables.starts import StartsBuilder
 from vplacer.solver.tables.trim import Trimmer
 from vplacer.solver.tables.whole import choose_whole

@@ -11,15 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.rows import Key, RowSet
+from vplacer.solver.tables.fitting import Seats, fitting
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import LightColumn
 from vplacer.solver.tables.prices import Pattern, TablePrices
-from vplacer.solver.tables.seatings import Seating
 
 Array = npt.NDArray[Any]
-
-
-Seats = list[tuple[Seating, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +160,7 @@ class TableSource:
 
     def _column(self, number: int, pattern: Pattern) -> LightColumn | None:
         wanted = self.prices.seatings(pattern)
-        kept = self._fitting(number, wanted)
+        kept = fitting(self.prices.kinds[number].task.state, wanted)
         if not all(seating.sure for seating, _ in kept) and not self._fits(number, kept):
             kept = [(seating, count) for seating, count in kept if seating.sure]
         if sum(count for _, count in kept) < sum(count for _, count in wanted):
@@ -178,35 +175,6 @@ class TableSource:
         host = self.prices.kinds[number].task.state.host.moid
         terms = self._row_terms.of_seats(seats.items(), host)
         return LightColumn(self.kinds[number], tuple(sorted(seats.items())), points, terms, tuple(kept))
-
-    def _fitting(self, number: int, wanted: Seats) -> Seats:
-        """Drop VMs until all fits exactly: tables round sizes down to whole units."""
-        state = self.prices.kinds[number].task.state
-        cores = [max(0, room.millicores) for room in state.room]
-        memory = [max(0, room.memory_mib) for room in state.room]
-        left = [max(0, state.total_room.millicores), max(0, state.total_room.memory_mib)]
-        kept: Seats = []
-        for seating, count in wanted:
-            most = count
-            for what, room in ((0, cores), (1, memory)):
-                total = 0
-                for part in seating.parts:
-                    size = part.amount.memory_mib if what else part.amount.millicores
-                    total += size
-                    if size:
-                        most = min(most, room[part.position] // size)
-                if total:
-                    most = min(most, left[what] // total)
-            if most <= 0:
-                continue
-            for part in seating.parts:
-                if part.position >= 0:
-                    cores[part.position] -= part.amount.millicores * most
-                    memory[part.position] -= part.amount.memory_mib * most
-                left[0] -= part.amount.millicores * most
-                left[1] -= part.amount.memory_mib * most
-            kept.append((seating, most))
-        return kept
 
 
 def asked(sources: Sequence[Source], effort: Effort) -> list[Source]:

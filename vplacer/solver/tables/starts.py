@@ -19,7 +19,10 @@ from vplacer.constraints.supply import Amount
 from vplacer.solver.host_state import HostState
 from vplacer.solver.tables.deeper import Deeper
 from vplacer.solver.tables.families import Family, Member
+from vplacer.solver.tables.finer import Finer
+from vplacer.solver.tables.floating_rows import RowMaker
 from vplacer.solver.tables.node_table import NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
 from vplacer.solver.tables.seatings import Seating
 from vplacer.solver.tables.step import Rows, Step, Takes
@@ -41,9 +44,10 @@ class FamilyStarts:
 
     ``kind``: position of the row's kind in the family. ``flat[position]``: where its node is in the table of
     that position; ``state``: the devices it has. ``begun``: what is placed already, by number in ``begins``
-    (0 = nothing). ``names[position]``: seating of the family for each seating of the table. ``deeper``:
-    tries more on the kinds that may take several VMs over more than one node. ``open_kinds``: those whose
-    VMs may lie on nodes as no seating says.
+    (0 = nothing). ``base``: the row of the host as it is that it comes from; ``finer``: the residuals that
+    each of those stands for. ``names[position]``: seating of the family for each seating of the table.
+    ``deeper``: tries more on the kinds that may take several VMs over more than one node. ``open_kinds``:
+    those whose VMs may lie on nodes as no seating says.
     """
 
     family: Family
@@ -54,6 +58,8 @@ class FamilyStarts:
     state: Array
     begun: Array
     begins: tuple[tuple[int, ...], ...]
+    base: Array
+    finer: Finer
     deeper: Deeper | None
     open_kinds: frozenset[int]
 
@@ -256,17 +262,18 @@ class _Plan:
     def rows(self, builder: StartsBuilder) -> FamilyStarts:
         """Make the rows: every member as it is, and with each spanning seating placed."""
         tables = [builder.tables[key] for key in self.keys]
-        kinds, states, cores, memory = [], [], [], []
+        maker = RowMaker(tables, self.positions)
         for index, (member, splits) in enumerate(zip(self.family.members, self.splits, strict=True)):
-            rooms = [_room(member.kind.task.state, position) for position in self.positions]
-            for split in splits:
-                kinds.append(index)
-                states.append([table.index[self._state(member, n, split)] for n, table in enumerate(tables)])
-                cores.append([room[0] for room in rooms])
-                memory.append([room[1] for room in rooms])
-        at = Residuals(
-            np.array(kinds, np.int32), np.array(states, np.int32), np.array(cores), np.array(memory)
-        )
+            state = member.kind.task.state
+            devices = [
+                [table.index[self._state(member, n, split)] for n, table in enumerate(tables)]
+                for split in splits
+            ]
+            if floats(state):
+                maker.add_floating(index, devices, state)
+            else:
+                maker.add(index, devices, [_room(state, position) for position in self.positions])
+        at, finer = maker.residuals(), maker.finer()
         begins: list[tuple[int, ...]] = [()]
         done = [(at, 0)]
         twice = self._begin(at, begins, done, tables)
@@ -280,7 +287,9 @@ class _Plan:
             state=np.concatenate([rows.states for rows, _ in done]),
             begun=np.concatenate([np.full(len(rows.kind), begun, np.int32) for rows, begun in done]),
             begins=tuple(begins),
-            deeper=self._deeper(at, twice, tables),
+            base=np.concatenate([rows.base for rows, _ in done]),
+            finer=finer,
+            deeper=self._deeper(at, twice, tables, finer),
             open_kinds=frozenset(range(len(self.family.members)) if loose else ()),
         )
 
@@ -304,15 +313,19 @@ class _Plan:
                     found |= set(self._placed(after, other, None, tables).kind.tolist())
         return found
 
-    def _deeper(self, at: Residuals, members: set[int], tables: Sequence[NodeTable]) -> Deeper | None:
+    def _deeper(
+        self, at: Residuals, members: set[int], tables: Sequence[NodeTable], finer: Finer
+    ) -> Deeper | None:
         """What tries several spanning seatings on some members."""
         if not members:
             return None
         starts = at.only(np.isin(at.kind, sorted(members)))
         cores = [starts.cores[:, n] // table.units.millicores for n, table in enumerate(tables)]
         memory = [starts.memory[:, n] // table.units.memory_mib for n, table in enumerate(tables)]
-        rows = Rows(starts.kind, starts.states, np.stack(cores, axis=1), np.stack(memory, axis=1))
-        return Deeper(self._steps(tables), tables, rows)
+        rows = Rows(
+            starts.kind, starts.states, np.stack(cores, axis=1), np.stack(memory, axis=1), starts.base
+        )
+        return Deeper(self._steps(tables), tables, rows, finer)
 
     def _steps(self, tables: Sequence[NodeTable]) -> list[Step]:
         """The spanning seatings in the units of the tables, those together that differ in devices alone."""
@@ -357,7 +370,7 @@ class _Plan:
                 cores[:, number] -= amount.millicores
                 memory[:, number] -= amount.memory_mib
                 good &= (cores[:, number] >= 0) & (memory[:, number] >= 0)
-        return Residuals(at.kind, states, cores, memory).only(good)
+        return Residuals(at.kind, states, cores, memory, at.base).only(good)
 
 
 def _room(state: HostState, position: int) -> tuple[int, int]:

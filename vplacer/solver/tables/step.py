@@ -41,16 +41,26 @@ class Step:
 
 @dataclass(frozen=True)
 class Rows:
-    """Residuals of hosts of a family: member, and per node device state, units of cores and memory."""
+    """Residuals of hosts of a family: member, and per node device state, units of cores and memory.
+
+    ``base``: the row it comes from, as long as nothing was placed.
+    """
 
     member: Array
     state: Array
     cores: Array
     memory: Array
+    base: Array
 
     def only(self, wanted: Array) -> Rows:
         """Return some of the rows."""
-        return Rows(self.member[wanted], self.state[wanted], self.cores[wanted], self.memory[wanted])
+        return Rows(
+            self.member[wanted],
+            self.state[wanted],
+            self.cores[wanted],
+            self.memory[wanted],
+            self.base[wanted],
+        )
 
     def flats(self, tables: Sequence[NodeTable]) -> list[Array]:
         """Return where each node is in its table."""

@@ -1,0 +1,83 @@
+"""Rows of hosts on which VMs float.
+
+What floating VMs may leave of two nodes is many residuals. One row stands for all of them, with the most that
+any leaves each node; `finer` tells what it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.errors import InternalError
+from vplacer.solver.host_state import HostState
+from vplacer.solver.tables.finer import Finer, Within
+from vplacer.solver.tables.node_table import NodeTable
+from vplacer.solver.tables.reachable import cells_of, reach_of
+from vplacer.solver.tables.residuals import Residuals
+
+Array = npt.NDArray[Any]
+
+
+class RowMaker:
+    """Makes the rows of the members of one family, in turn."""
+
+    def __init__(self, tables: Sequence[NodeTable], positions: Sequence[int]) -> None:
+        """Take the tables of the nodes and the positions of these."""
+        self.tables, self.positions = tables, positions
+        self._rows: list[tuple[int, Sequence[Sequence[int]], Array, Array, int]] = []
+        self._within: list[Within] = []
+
+    def add(self, kind: int, states: Sequence[Sequence[int]], rooms: Sequence[tuple[int, int]]) -> None:
+        """Add the rows of a host of which it is known what is left.
+
+        Args:
+            kind: its number.
+            states: device states of the nodes, several where they may be one or another.
+            rooms: millicores and MiB of each node.
+        """
+        cores = np.array([cores for cores, _ in rooms], np.int64)
+        memory = np.array([memory for _, memory in rooms], np.int64)
+        self._add(kind, states, cores, memory, Within.nothing(len(rooms)))
+
+    def add_floating(self, kind: int, states: Sequence[Sequence[int]], state: HostState) -> None:
+        """Add the rows of a host on which VMs float; for the rest see `add`."""
+        reach = reach_of(state)
+        if reach is None:
+            raise InternalError("rows are for hosts of two nodes", obj=state.host.name)
+        numbers = [self.positions.index(node) for node in reach.nodes]
+        units = [self.tables[number].units for number in numbers]
+        cells = cells_of(reach, [(u.millicores, u.memory_mib) for u in units])
+        if not len(cells.first):
+            raise InternalError("VMs that float on a host have no room there", obj=state.host.name)
+        most, within = Within.of((cells.first, cells.second), numbers, len(self.positions))
+        cores, memory = np.zeros(len(self.positions), np.int64), np.zeros(len(self.positions), np.int64)
+        for number, unit in zip(numbers, units, strict=True):
+            # The most that rounds down to these units: sizes are taken off exactly.
+            cores[number] = (most[number, 0] + 1) * unit.millicores - 1
+            memory[number] = (most[number, 1] + 1) * unit.memory_mib - 1
+        self._add(kind, states, cores, memory, within)
+
+    def _add(
+        self, kind: int, states: Sequence[Sequence[int]], cores: Array, memory: Array, within: Within
+    ) -> None:
+        self._rows.append((kind, states, cores, memory, len(self._within)))
+        self._within.append(within)
+
+    def residuals(self) -> Residuals:
+        """Return the rows."""
+        times = [len(states) for _, states, _, _, _ in self._rows]
+        return Residuals(
+            np.repeat(np.array([row[0] for row in self._rows], np.int32), times),
+            np.array([state for row in self._rows for state in row[1]], np.int32),
+            np.repeat(np.array([row[2] for row in self._rows]), times, axis=0),
+            np.repeat(np.array([row[3] for row in self._rows]), times, axis=0),
+            np.repeat(np.array([row[4] for row in self._rows], np.int32), times),
+        )
+
+    def finer(self) -> Finer:
+        """Return what each row stands for."""
+        return Finer(self._within, [table.most for table in self.tables])
