@@ -65,6 +65,8 @@ def encode(value: Any, *, tagged: bool = False) -> Any:
 def decode(kind: type[T], value: Any) -> T:
     """Return JSON values as a value of the model.
 
+    The lists in ``value`` are used up: what was read of a large document is not held twice.
+
     Raises:
         CodecError: a value is missing, unknown or of the wrong type; it says where.
     """
@@ -161,12 +163,14 @@ def _enum(kind: type[Enum]) -> Decoder:
 
 def _tuple(args: tuple[Any, ...]) -> Decoder:
     if len(args) == 2 and args[1] is Ellipsis:
-        item = _decoder(args[0])
+        item, scalars = _decoder(args[0]), _scalar_types(args[0])
 
         def read_many(value: Any) -> Any:
             if type(value) is not list:
                 raise CodecError(f"{_shown(value)} is not a list")
-            return tuple(_at(index, item, part) for index, part in enumerate(value))
+            if scalars is not None and scalars.issuperset(map(type, value)):
+                return tuple(value)
+            return _each((item,) * len(value), value)
 
         return read_many
     items = tuple(_decoder(arg) for arg in args)
@@ -174,19 +178,21 @@ def _tuple(args: tuple[Any, ...]) -> Decoder:
     def read_fixed(value: Any) -> Any:
         if type(value) is not list or len(value) != len(items):
             raise CodecError(f"{_shown(value)} is not a list of {len(items)}")
-        return tuple(
-            _at(index, item, part) for index, (item, part) in enumerate(zip(items, value, strict=True))
-        )
+        return _each(items, value)
 
     return read_fixed
 
 
-def _at(index: int, item: Decoder, part: Any) -> Any:
+def _each(items: tuple[Decoder, ...], values: list[Any]) -> tuple[Any, ...]:
+    found: list[Any] = []
     try:
-        return item(part)
+        for at, item in enumerate(items):
+            found.append(item(values[at]))
+            values[at] = None
     except CodecError as error:
-        error.parts.append(index)
+        error.parts.append(len(found))
         raise
+    return tuple(found)
 
 
 def _dataclass(kind: type, extra: frozenset[str] = frozenset()) -> Decoder:

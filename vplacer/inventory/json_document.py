@@ -26,7 +26,7 @@ class JsonFormat:
     hint: str
 
 
-def parse_document(content: bytes, path: str, kind: JsonFormat) -> dict[str, Any]:
+def parse_document(content: bytes | str, path: str, kind: JsonFormat) -> dict[str, Any]:
     """Return the document of a file; ``path`` is what errors call it.
 
     Raises:
@@ -101,7 +101,7 @@ def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: st
     return document
 
 
-def _parse_json(content: bytes, path: str) -> object:
+def _parse_json(content: bytes | str, path: str) -> object:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:

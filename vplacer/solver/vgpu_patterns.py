@@ -37,6 +37,11 @@ def vgpu_rooms(state: HostState, profile: str) -> dict[int, int]:
     }
 
 
+def vgpus_alike(card: AssignableDevice) -> Hashable:
+    """Return what two cards of a host must have in common to take the same vGPUs beside the same others."""
+    return (card.kind, card.vgpu, card.ids, card.mode, card.may_be_mig, card.framebuffer_mib)
+
+
 def patterns_of_cells(
     state: HostState, names: tuple[str, ...]
 ) -> Iterator[tuple[Cell, list[tuple[int, ...]]]]:
@@ -48,7 +53,7 @@ def patterns_of_cells(
     known: dict[Hashable, list[tuple[int, ...]]] = {}
     for cell in state.cells:
         card, here = cell.card, held.get(cell.addresses[0], ())
-        key = (card.kind, card.vgpu, card.ids, card.mode, card.may_be_mig, card.framebuffer_mib, here)
+        key = (vgpus_alike(card), here)
         if key not in known:
             known[key] = card_patterns(state.host, card, here, names)
         yield cell, known[key]
