@@ -46,18 +46,17 @@ def encode(value: Any, *, tagged: bool = False) -> Any:
     kind = type(value)
     if kind in _SCALARS:
         return value
+    # Most values are scalars: a call for each would take most of the time.
     if kind is tuple:
-        return [encode(item) for item in value]
+        return [item if type(item) in _SCALARS else encode(item) for item in value]
     if kind is PciAddress:
         return str(value)
-    if isinstance(value, Enum):
+    plan = _plan(kind)  # type: ignore[arg-type]
+    if plan is None:
         return value.value
-    if not is_dataclass(kind):
-        raise TypeError(f"{kind.__name__} is no value of the inventory")
     result: dict[str, Any] = {_TAG: kind.__name__} if tagged else {}
-    for name, is_union in _plan(kind):
+    for name, is_union in plan:
         part = getattr(value, name)
-        # Most fields are scalars: a call for each would take most of the time.
         result[name] = part if type(part) in _SCALARS else encode(part, tagged=is_union)
     return result
 
@@ -76,8 +75,15 @@ def decode(kind: type[T], value: Any) -> T:
 
 
 @cache
-def _plan(kind: type) -> tuple[tuple[str, bool], ...]:
-    """Return a dataclass's field names, each with whether its value is one of several classes."""
+def _plan(kind: type) -> tuple[tuple[str, bool], ...] | None:
+    """Return a dataclass's field names, each with whether its value is one of several classes.
+
+    None for an enum.
+    """
+    if issubclass(kind, Enum):
+        return None
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} is no value of the inventory")
     hints = _hints(kind)
     return tuple((field.name, _is_class_union(hints[field.name])) for field in fields(kind))
 

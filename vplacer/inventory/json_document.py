@@ -65,6 +65,10 @@ def _indented(value: object, margin: str) -> str:
     """
     if isinstance(value, str):
         return encode_basestring_ascii(value)
+    if value is None:
+        return "null"
+    if type(value) is int:
+        return str(value)
     if not value or not isinstance(value, dict | list):
         return json.dumps(value, allow_nan=False)
     inner = margin + " "
