@@ -28,7 +28,6 @@ from vplacer.inventory.overlay_file import (
 from vplacer.inventory.overlay_schema import OVERLAY_SCHEMA
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site
-from vplacer.inventory.yaml_marks import parse_document, parse_plain_json
 
 HOME = MeasuredHome(
     nodes=(0, 1),
@@ -236,45 +235,6 @@ def test_a_broken_file_is_named_by_line(change: str, into: str, told: str, tmp_p
     assert told in str(caught.value)
     assert caught.value.path == str(path)
     assert caught.value.line is not None
-
-
-@pytest.mark.parametrize(
-    ("change", "into", "told"),
-    [
-        ('"lanes": 4', '"lanes": 4.5', "lanes"),
-        ('"numa_node": 0', '"numa_node": -1', "numa_node"),
-        ('"b": "0000:07:00.0"', '"b": "0000:09:00.0"', "is not among the devices"),
-        ('"source": "nvidia-smi topo -m"', '"source": ""', "must not be empty"),
-        ('"lanes": 4', '"lanes": 4, "lanes": 4', "given twice"),
-    ],
-)
-def test_a_file_beside_one_with_the_same_facts_is_looked_at_as_well(
-    change: str, into: str, told: str, tmp_path: Path
-) -> None:
-    save_overlays(tmp_path, (overlay(), overlay(host="esx02.example.org")))
-    first, second = load_overlays(tmp_path)
-    assert (first.devices, first.links) == (second.devices, second.links)
-    path = tmp_path / "esx02.example.org.json"
-    text = path.read_text("utf-8")
-    assert change in text
-    path.write_text(text.replace(change, into, 1), "utf-8")
-    with pytest.raises(FileFormatError, match=told) as caught:
-        load_overlays(tmp_path)
-    assert (caught.value.line or 0) > 1
-
-
-@pytest.mark.parametrize(
-    "text", ['{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 1}', '{"a": "ü"}', "a: 1", "{a: 1}"]
-)
-def test_what_may_mean_something_else_in_yaml_is_no_plain_json(text: str) -> None:
-    assert parse_plain_json(text, "x") is None
-
-
-@pytest.mark.parametrize("text", ['{"a": [1, -2.5e3, "b\\n", null, true]}', "[]", '"on"', " 7 "])
-def test_plain_json_says_what_it_says_in_yaml(text: str) -> None:
-    plain = parse_plain_json(text, "x")
-    assert plain is not None
-    assert plain.data == parse_document(text, "x").data
 
 
 def test_a_newer_file_is_refused_by_name(tmp_path: Path) -> None:

@@ -21,9 +21,7 @@ from vplacer.inventory.site_load import load_site_text
 from vplacer.request.demand import AffinityMode
 from vplacer.request.load import parse_request
 from vplacer.request.resolve import resolve
-from vplacer.solver.barred import Barred, rejected
 from vplacer.solver.cells import build_cells
-from vplacer.solver.classes import build_classes
 from vplacer.solver.eligible import Rejection, eligibility_of
 from vplacer.solver.host_state import HostState, untouched_state
 from vplacer.solver.instance import build_instance
@@ -96,7 +94,6 @@ def _check_filters(problem: Problem) -> None:
         for moid in problem.topologies:
             found = eligibility.rejection(problem, demand, moid)
             assert found == _filtered_alone(problem, demand.id, moid), (demand.id, moid)
-            assert (moid in eligibility.open_hosts(problem, demand)) == (found is None), (demand.id, moid)
 
 
 def _check_lists(problem: Problem) -> None:
@@ -126,17 +123,6 @@ def test_examples(path: Path) -> None:
 def test_random(problem: Problem) -> None:
     _check_filters(problem)
     _check_lists(problem)
-
-
-@pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.stem)
-def test_classes_that_are_kept_off_a_host(path: Path) -> None:
-    problem = example(path)
-    classes = build_classes(problem, {})
-    barred = Barred(problem, classes)
-    for moid in problem.topologies:
-        host = problem.inventory.host_by_moid[moid]
-        alone = {cls.index for cls in classes if rejected(problem, cls, host) is not None}
-        assert barred.on(untouched_state(problem, moid)) == alone, moid
 
 
 def test_hosts_that_are_alike_share_their_lists() -> None:

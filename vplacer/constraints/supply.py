@@ -20,9 +20,6 @@ from vplacer.request.demand import Demand, RequestOptions
 
 MIB = 1024 * 1024
 
-_RESERVING = (StaticBacking, DynamicBacking, VgpuBacking, DvxBacking, SriovBacking)
-_GPU_LIKE = (StaticBacking, DynamicBacking, VgpuBacking)
-
 
 @dataclass(frozen=True, slots=True)
 class Amount:
@@ -155,12 +152,14 @@ def nodes_with_cores(host: Host) -> tuple[NumaNode, ...]:
 
 def holds_devices(vm: Vm) -> bool:
     """Whether a VM holds a passthrough, vGPU, SR-IOV or DVX device: then all its memory is reserved."""
-    return any(isinstance(device.backing, _RESERVING) for device in vm.devices)
+    kinds = (StaticBacking, DynamicBacking, VgpuBacking, DvxBacking, SriovBacking)
+    return any(isinstance(device.backing, kinds) for device in vm.devices)
 
 
 def holds_gpu_like(vm: Vm) -> bool:
     """Whether a VM holds a vGPU or a passthrough device: it then takes whole cores."""
-    return any(isinstance(device.backing, _GPU_LIKE) for device in vm.devices)
+    kinds = (StaticBacking, DynamicBacking, VgpuBacking)
+    return any(isinstance(device.backing, kinds) for device in vm.devices)
 
 
 def client_count(cpus: int, node_cores: int, manual_nodes: int | None) -> int:
@@ -302,6 +301,4 @@ def _millicores(cpus: int, exact: bool, threads: int, ratio: float, reservation_
 
 
 def _split(whole: Amount, parts: int) -> Amount:
-    if parts == 1:
-        return whole
     return Amount(-(-whole.millicores // parts), -(-whole.memory_mib // parts))

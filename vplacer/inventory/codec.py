@@ -46,25 +46,24 @@ def encode(value: Any, *, tagged: bool = False) -> Any:
     kind = type(value)
     if kind in _SCALARS:
         return value
-    # Most values are scalars: a call for each would take most of the time.
     if kind is tuple:
-        return [item if type(item) in _SCALARS else encode(item) for item in value]
+        return [encode(item) for item in value]
     if kind is PciAddress:
         return str(value)
-    plan = _plan(kind)  # type: ignore[arg-type]
-    if plan is None:
+    if isinstance(value, Enum):
         return value.value
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} is no value of the inventory")
     result: dict[str, Any] = {_TAG: kind.__name__} if tagged else {}
-    for name, is_union in plan:
+    for name, is_union in _plan(kind):
         part = getattr(value, name)
+        # Most fields are scalars: a call for each would take most of the time.
         result[name] = part if type(part) in _SCALARS else encode(part, tagged=is_union)
     return result
 
 
 def decode(kind: type[T], value: Any) -> T:
     """Return JSON values as a value of the model.
-
-    The lists in ``value`` are used up: what was read of a large document is not held twice.
 
     Raises:
         CodecError: a value is missing, unknown or of the wrong type; it says where.
@@ -75,15 +74,8 @@ def decode(kind: type[T], value: Any) -> T:
 
 
 @cache
-def _plan(kind: type) -> tuple[tuple[str, bool], ...] | None:
-    """Return a dataclass's field names, each with whether its value is one of several classes.
-
-    None for an enum.
-    """
-    if issubclass(kind, Enum):
-        return None
-    if not is_dataclass(kind):
-        raise TypeError(f"{kind.__name__} is no value of the inventory")
+def _plan(kind: type) -> tuple[tuple[str, bool], ...]:
+    """Return a dataclass's field names, each with whether its value is one of several classes."""
     hints = _hints(kind)
     return tuple((field.name, _is_class_union(hints[field.name])) for field in fields(kind))
 
@@ -169,14 +161,12 @@ def _enum(kind: type[Enum]) -> Decoder:
 
 def _tuple(args: tuple[Any, ...]) -> Decoder:
     if len(args) == 2 and args[1] is Ellipsis:
-        item, scalars = _decoder(args[0]), _scalar_types(args[0])
+        item = _decoder(args[0])
 
         def read_many(value: Any) -> Any:
             if type(value) is not list:
                 raise CodecError(f"{_shown(value)} is not a list")
-            if scalars is not None and scalars.issuperset(map(type, value)):
-                return tuple(value)
-            return _each((item,) * len(value), value)
+            return tuple(_at(index, item, part) for index, part in enumerate(value))
 
         return read_many
     items = tuple(_decoder(arg) for arg in args)
@@ -184,21 +174,19 @@ def _tuple(args: tuple[Any, ...]) -> Decoder:
     def read_fixed(value: Any) -> Any:
         if type(value) is not list or len(value) != len(items):
             raise CodecError(f"{_shown(value)} is not a list of {len(items)}")
-        return _each(items, value)
+        return tuple(
+            _at(index, item, part) for index, (item, part) in enumerate(zip(items, value, strict=True))
+        )
 
     return read_fixed
 
 
-def _each(items: tuple[Decoder, ...], values: list[Any]) -> tuple[Any, ...]:
-    found: list[Any] = []
+def _at(index: int, item: Decoder, part: Any) -> Any:
     try:
-        for at, item in enumerate(items):
-            found.append(item(values[at]))
-            values[at] = None
+        return item(part)
     except CodecError as error:
-        error.parts.append(len(found))
+        error.parts.append(index)
         raise
-    return tuple(found)
 
 
 def _dataclass(kind: type, extra: frozenset[str] = frozenset()) -> Decoder:

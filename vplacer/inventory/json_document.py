@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from vplacer.errors import FileFormatError, NewerFormatError
@@ -26,7 +25,7 @@ class JsonFormat:
     hint: str
 
 
-def parse_document(content: bytes | str, path: str, kind: JsonFormat) -> dict[str, Any]:
+def parse_document(content: bytes, path: str, kind: JsonFormat) -> dict[str, Any]:
     """Return the document of a file; ``path`` is what errors call it.
 
     Raises:
@@ -55,27 +54,7 @@ def parse_document(content: bytes | str, path: str, kind: JsonFormat) -> dict[st
 
 def sealed_bytes(document: dict[str, Any]) -> bytes:
     """Return the content of a file for a sealed document: sorted and indented, to be compared with `diff`."""
-    return (_indented(document, "\n") + "\n").encode("ascii")
-
-
-def _indented(value: object, margin: str) -> str:
-    """Return what `json.dumps` with sorted keys and an indent of 1 returns, in a fifth of time and memory.
-
-    ``margin``: what begins a line of the value.
-    """
-    if isinstance(value, str):
-        return encode_basestring_ascii(value)
-    if value is None:
-        return "null"
-    if type(value) is int:
-        return str(value)
-    if not value or not isinstance(value, dict | list):
-        return json.dumps(value, allow_nan=False)
-    inner = margin + " "
-    if isinstance(value, dict):
-        parts = [f"{encode_basestring_ascii(key)}: {_indented(value[key], inner)}" for key in sorted(value)]
-        return "{" + inner + f",{inner}".join(parts) + margin + "}"
-    return "[" + inner + f",{inner}".join([_indented(item, inner) for item in value]) + margin + "]"
+    return json.dumps(document, sort_keys=True, indent=1, allow_nan=False).encode("ascii") + b"\n"
 
 
 def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: str) -> dict[str, Any]:
@@ -105,7 +84,7 @@ def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: st
     return document
 
 
-def _parse_json(content: bytes | str, path: str) -> object:
+def _parse_json(content: bytes, path: str) -> object:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:

@@ -10,13 +10,12 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from vplacer.errors import FileFormatError, NewerFormatError, UnknownObjectError
-from vplacer.inventory.canonical import canonical_json, sha256_of
+from vplacer.errors import NewerFormatError, UnknownObjectError
+from vplacer.inventory.canonical import sha256_of
 from vplacer.inventory.codec import encode
 from vplacer.inventory.files import output_error, write_file
 from vplacer.inventory.host import Host
@@ -25,7 +24,7 @@ from vplacer.inventory.overlay_measured import read_homes, read_node_memory, wri
 from vplacer.inventory.overlay_schema import FORMAT_VERSION, OVERLAY_SCHEMA
 from vplacer.inventory.pci import PciAddress, PciIds
 from vplacer.inventory.schema_check import validate
-from vplacer.inventory.yaml_marks import Document, Pointer, parse_document, parse_plain_json, read_text
+from vplacer.inventory.yaml_marks import Document, Pointer, read_document
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
@@ -115,8 +114,7 @@ def load_overlays(folder: Path, vcenter_uuid: str | None = None) -> tuple[Overla
         raise UnknownObjectError("there is no such folder", obj=str(folder)) from None
     except OSError as error:
         raise UnknownObjectError("cannot be read", obj=str(folder), why=error.strerror) from None
-    known: _Known = {}
-    found = [overlay for path in paths for overlay in _load(path, known)]
+    found = [overlay for path in paths for overlay in load_overlay_file(path)]
     return tuple(
         sorted(
             (
@@ -137,24 +135,7 @@ def load_overlay_file(path: Path) -> tuple[Overlay, ...]:
         FileFormatError: it does not parse or validate; carries file and line.
         NewerFormatError: it was written by a newer vplacer.
     """
-    return _load(path, {})
-
-
-_Known: TypeAlias = dict[bytes, tuple[tuple[OverlayDevice, ...], tuple[OverlayLink, ...]]]
-"""Devices and links that were found right, by their canonical JSON: hosts of one model have the same."""
-
-
-def _load(path: Path, known: _Known) -> tuple[Overlay, ...]:
-    text = read_text(path)
-    plain = parse_plain_json(text, str(path))
-    if plain is not None:
-        # One that is not as it should be is read again: errors name the line.
-        with suppress(FileFormatError):
-            return _overlays(plain, path, known)
-    return _overlays(parse_document(text, str(path)), path, known)
-
-
-def _overlays(document: Document, path: Path, known: _Known) -> tuple[Overlay, ...]:
+    document = read_document(path)
     data = document.data
     version = data.get("format_version") if isinstance(data, dict) else None
     if type(version) is int and version > FORMAT_VERSION:
@@ -164,29 +145,10 @@ def _overlays(document: Document, path: Path, known: _Known) -> tuple[Overlay, .
             why=f"this version reads format {FORMAT_VERSION}",
             hint="upgrade vplacer",
         )
-    validate(replace(document, data=_to_check(data, known)), OVERLAY_SCHEMA)
+    validate(document, OVERLAY_SCHEMA)
     return tuple(
-        _read_section(document, section, ("sources", index), known)
-        for index, section in enumerate(data["sources"])
+        _read_section(document, section, ("sources", index)) for index, section in enumerate(data["sources"])
     )
-
-
-def _to_check(data: Any, known: _Known) -> Any:
-    """Return a document without the devices and links that were found right before."""
-    sections = data.get("sources") if isinstance(data, dict) else None
-    if not known or not isinstance(sections, list):
-        return data
-    shorter = [
-        {**section, "devices": [], "links": []}
-        if isinstance(section, dict) and _facts_of(section) in known
-        else section
-        for section in sections
-    ]
-    return {**data, "sources": shorter}
-
-
-def _facts_of(section: dict[str, Any]) -> bytes:
-    return canonical_json([section.get("devices"), section.get("links")])
 
 
 def save_overlays(folder: Path, overlays: tuple[Overlay, ...]) -> None:
@@ -259,14 +221,10 @@ def _section(overlay: Overlay) -> dict[str, Any]:
     }
 
 
-def _read_section(document: Document, section: dict[str, Any], pointer: Pointer, known: _Known) -> Overlay:
+def _read_section(document: Document, section: dict[str, Any], pointer: Pointer) -> Overlay:
     data = document.data
-    facts = _facts_of(section)
-    if facts not in known:
-        devices = _read_devices(document, section, pointer)
-        named = {device.address for device in devices}
-        known[facts] = (devices, _read_links(document, section, pointer, named))
-    devices, links = known[facts]
+    devices = _read_devices(document, section, pointer)
+    known = {device.address for device in devices}
     return Overlay(
         host=data["host"],
         host_uuid=data.get("host_uuid"),
@@ -274,7 +232,7 @@ def _read_section(document: Document, section: dict[str, Any], pointer: Pointer,
         created=section["created"],
         source=section["source"],
         devices=devices,
-        links=links,
+        links=_read_links(document, section, pointer, known),
         homes=read_homes(section),
         node_memory=read_node_memory(section),
         notes=tuple(section.get("notes") or ()),

@@ -11,7 +11,7 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -72,33 +72,22 @@ def snapshot_bytes(inventory: Inventory, *, compress: bool) -> bytes:
 
 def _inventory_text(inventory: Inventory) -> tuple[bytes, dict[str, str]]:
     """Return the canonical JSON of an inventory and its fingerprints; each object is written once."""
-    fingerprints: dict[str, str] = {}
-    parts: dict[str, list[bytes]] = {}
-    for name, key, text in _texts(inventory):
-        parts.setdefault(name, [])
-        if text is not None:
-            fingerprints[key] = hashlib.sha256(text).hexdigest()
-            parts[name].append(text)
-    texts = [
-        f'"{name}":'.encode("ascii") + (b"[" + b",".join(some) + b"]" if name in _OBJECT_LISTS else some[0])
-        for name, some in parts.items()
-    ]
-    return b"{" + b",".join(texts) + b"}", fingerprints
-
-
-def _texts(inventory: Inventory) -> Iterator[tuple[str, str, bytes | None]]:
-    """Yield the canonical JSON of each object: field, key of its fingerprint, text.
-
-    Of a list of objects the field alone comes first, so that an empty one is not left out.
-    """
+    result: dict[str, str] = {}
+    parts = []
     for name in sorted(field.name for field in fields(inventory)):
         value = getattr(inventory, name)
         if name in _OBJECT_LISTS:
-            yield name, name, None
-            for item in value:
-                yield name, f"{name}/{item.moid}", canonical_json(encode(item))
+            texts = [canonical_json(encode(item)) for item in value]
+            result.update(
+                (f"{name}/{item.moid}", hashlib.sha256(text).hexdigest())
+                for item, text in zip(value, texts, strict=True)
+            )
+            text = b"[" + b",".join(texts) + b"]"
         else:
-            yield name, name, canonical_json(encode(value))
+            text = canonical_json(encode(value))
+            result[name] = hashlib.sha256(text).hexdigest()
+        parts.append(f'"{name}":'.encode("ascii") + text)
+    return b"{" + b",".join(parts) + b"}", result
 
 
 def save_snapshot(inventory: Inventory, path: Path) -> None:
@@ -133,7 +122,7 @@ def inventory_fingerprint(inventory: Inventory) -> str:
 
 def object_fingerprints(inventory: Inventory) -> dict[str, str]:
     """Return the sha256 of each object by ``hosts/host-12``, and of the rest by its name."""
-    return {key: hashlib.sha256(text).hexdigest() for _, key, text in _texts(inventory) if text is not None}
+    return _inventory_text(inventory)[1]
 
 
 def parse_snapshot(raw: bytes, path: str) -> Site:
@@ -144,15 +133,9 @@ def parse_snapshot(raw: bytes, path: str) -> Site:
 
 
 def _parse(content: bytes, path: str) -> Inventory:
-    sealed = _sealed(content)
-    # Bytes, text and values of a large snapshot all at once would take half a GiB.
-    text = content.decode("ascii") if sealed and content.isascii() else content
-    del content
-    document = parse_document(text, path, _FILE)
-    del text
+    document = parse_document(content, path, _FILE)
     version: int = document["format_version"]
-    if not sealed:
-        _verify(document, path)
+    _verify(document, content, path)
     while version < FORMAT_VERSION:
         migrate = MIGRATIONS.get(version)
         if migrate is None:
@@ -187,20 +170,17 @@ def _decompress(raw: bytes, path: str) -> bytes:
 
 def _sealed(content: bytes) -> bool:
     """Whether the bytes are as they were written, told by the sha256 at their end."""
-    at = content.rfind(_SEAL_START)
-    if at < 0:
-        return False
-    # A view: a copy of a large snapshot would be most of the memory that reading takes.
-    found = hashlib.sha256(memoryview(content)[:at])
-    found.update(b"}")
-    return content[at + len(_SEAL_START) :] == found.hexdigest().encode() + _SEAL_END
+    covered, _, seal = content.rpartition(_SEAL_START)
+    return seal == hashlib.sha256(covered + b"}").hexdigest().encode() + _SEAL_END
 
 
-def _verify(document: dict[str, Any], path: str) -> None:
+def _verify(document: dict[str, Any], content: bytes, path: str) -> None:
     """Refuse a file whose content is not what was written, and name what differs.
 
     A file that was only laid out anew (by a JSON formatter) means the same and is accepted.
     """
+    if _sealed(content):
+        return
     data, stored = document.get("inventory"), document.get("fingerprints")
     if not isinstance(data, dict) or not isinstance(stored, dict):
         missing = "inventory" if not isinstance(data, dict) else "fingerprints"

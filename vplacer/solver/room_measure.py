@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from vplacer.constraints.state import Placement, Problem, State
+from vplacer.constraints.state import Placement, State
 from vplacer.constraints.supply import consumer_of_demand
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, Demand
-from vplacer.solver.future.count import Left, counts, left_of
+from vplacer.solver.future.count import Left, counts, left_of, mix_points
 from vplacer.solver.future.places import shapes_here
 from vplacer.solver.future.shapes import mix_shapes
 from vplacer.solver.future.taken import taken_by_placements
@@ -29,11 +29,11 @@ def room_of_host(state: State, host: Host) -> int:
     shapes = shapes_here(problem, host.moid)
     if not topology.gpus and not shapes:
         return 0
-    value = sum(shape.points * count for shape, count in zip(shapes, _counts(state, host), strict=True))
-    if not topology.gpus:
-        return value
     built = _beside_standing(state, host)
     new = state.placements_by_host.get(host.moid, ())
+    value = mix_points(shapes, _left(state, host, built)) if shapes else 0
+    if not topology.gpus:
+        return value
     gpu_nodes = frozenset(gpu.node for gpu in topology.gpus if gpu.node is not None)
     penalty = sum(
         cpu_only_cost(problem.demand_by_id[placement.demand], placement.nodes, gpu_nodes, True)
@@ -53,40 +53,18 @@ def room_for_mix(state: State) -> Mapping[str, int]:
     for host in problem.inventory.hosts:
         shapes = shapes_here(problem, host.moid) if host.moid in problem.topologies else ()
         if shapes:
-            for shape, count in zip(shapes, _counts(state, host), strict=True):
+            left = _left(state, host, _beside_standing(state, host))
+            for shape, count in zip(shapes, counts(shapes, left), strict=True):
                 found[names[shape.shape]] += count
     return found
 
 
-def _counts(state: State, host: Host) -> tuple[int, ...]:
-    """Return how many VMs of each of its shapes a host still takes, counted once for a state.
-
-    A host on which nothing is changed counts once for all states.
-    """
-    if not state.placements_by_host.get(host.moid) and _stands(state, host.moid):
-        return state.problem.derive(_counts_untouched, host.moid)
-    return state.derive(_counts_of, host.moid)
-
-
-def _counts_untouched(problem: Problem, moid: str) -> tuple[int, ...]:
-    return counts(shapes_here(problem, moid), left_of(untouched_state(problem, moid)))
-
-
-def _counts_of(state: State, moid: str) -> tuple[int, ...]:
-    host = state.problem.inventory.host_by_moid[moid]
-    return counts(shapes_here(state.problem, moid), _left(state, host, _beside_standing(state, host)))
-
-
-def _stands(state: State, moid: str) -> bool:
-    """Whether all VMs of a host stay as they are."""
-    standing = state.standing_by_host.get(moid, ())
-    return len(standing) == untouched_state(state.problem, moid).standing_count
-
-
 def _beside_standing(state: State, host: Host) -> HostState:
-    if _stands(state, host.moid):
-        return untouched_state(state.problem, host.moid)
-    return build_host_state(state.problem, host, state.standing_by_host.get(host.moid, ()), ())
+    standing = state.standing_by_host.get(host.moid, ())
+    untouched = untouched_state(state.problem, host.moid)
+    if len(standing) == untouched.standing_count:
+        return untouched
+    return build_host_state(state.problem, host, standing, ())
 
 
 def _left(state: State, host: Host, built: HostState) -> Left:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
@@ -13,6 +13,7 @@ from vplacer.solver.exact import Answer
 from vplacer.solver.heap import settled_heap
 from vplacer.solver.holding import held_vms, with_moves
 from vplacer.solver.instance import Instance, build_instance
+from vplacer.solver.moving import search_moves
 from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, LevelResult, Solution, SolveOptions, Status, StoppedBy
 
@@ -106,10 +107,9 @@ def searched(
     held = held_vms(problem, today)
     instance = build_instance(problem, today, options.levels, held=held)
     work = options.work if options.work is not None else default_work(instance)
-    answer = _search(instance, options.seed, work, lambda: stop() is not None)
-    if held:
-        answer = with_moves(instance, answer)
-    placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
+    answer, placements = _found(
+        problem, instance, today, held, options.seed, work, lambda: stop() is not None
+    )
     placed = {placement.demand for placement in placements}
     unplaced = {demand.id for demand in problem.request.demands} - placed
     state = State(problem, placements)
@@ -121,6 +121,25 @@ def searched(
             why=f"{faults[0].constraint}: {faults[0].evidence}",
         )
     return Searched(instance, answer, placements)
+
+
+def _found(
+    problem: Problem,
+    instance: Instance,
+    today: Mapping[str, Placement],
+    held: Collection[str],
+    seed: int,
+    work: float,
+    should_stop: Callable[[], bool],
+) -> tuple[Answer, tuple[Placement, ...]]:
+    """Search, VMs held by the instance included if they may move."""
+    if held:
+        moved = search_moves(problem, instance, today, held, seed=seed, should_stop=should_stop)
+        if moved is not None:
+            return moved.answer, moved.placements
+    answer = _search(instance, seed, work, should_stop)
+    placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
+    return (with_moves(instance, answer) if held else answer), placements
 
 
 def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer:

@@ -37,11 +37,6 @@ def vgpu_rooms(state: HostState, profile: str) -> dict[int, int]:
     }
 
 
-def vgpus_alike(card: AssignableDevice) -> Hashable:
-    """Return what two cards of a host must have in common to take the same vGPUs beside the same others."""
-    return (card.kind, card.vgpu, card.ids, card.mode, card.may_be_mig, card.framebuffer_mib)
-
-
 def patterns_of_cells(
     state: HostState, names: tuple[str, ...]
 ) -> Iterator[tuple[Cell, list[tuple[int, ...]]]]:
@@ -53,7 +48,7 @@ def patterns_of_cells(
     known: dict[Hashable, list[tuple[int, ...]]] = {}
     for cell in state.cells:
         card, here = cell.card, held.get(cell.addresses[0], ())
-        key = (vgpus_alike(card), here)
+        key = (card.kind, card.vgpu, card.ids, card.mode, card.may_be_mig, card.framebuffer_mib, here)
         if key not in known:
             known[key] = card_patterns(state.host, card, here, names)
         yield cell, known[key]

@@ -38,8 +38,6 @@ from vplacer.topology.claims import (
 from vplacer.topology.told_claims import claim_told, with_told
 
 _UNKNOWN_PASSTHROUGH = "VirtualPCIPassthrough"
-_CLAIMING = (StaticBacking, DynamicBacking, VgpuBacking, SriovBacking, DvxBacking, UnknownBacking)
-"""Backings of devices that may be a host's."""
 
 
 def claims_of_vm(vm: Vm, cards: HostCards) -> tuple[Claim, ...]:
@@ -65,7 +63,8 @@ def _may_claim(vm: Vm) -> bool:
 
 
 def _may_be_claimed(device: VmDevice) -> bool:
-    return isinstance(device.backing, _CLAIMING)
+    kinds = (StaticBacking, DynamicBacking, VgpuBacking, SriovBacking, DvxBacking, UnknownBacking)
+    return isinstance(device.backing, kinds)
 
 
 def claims_told(vm: str, cards: HostCards) -> tuple[Claim, ...]:

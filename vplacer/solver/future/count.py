@@ -8,7 +8,7 @@ they could be divided: they keep no node from anybody.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vplacer.constraints.supply import Amount, Consumer, Seat
@@ -16,7 +16,7 @@ from vplacer.inventory.pci import PciAddress
 from vplacer.solver.future.places import Group, Need, ShapeHere
 from vplacer.solver.future.taken import Taken
 from vplacer.solver.host_state import HostState
-from vplacer.solver.vgpu_patterns import card_patterns, vgpus_alike
+from vplacer.solver.vgpu_patterns import card_patterns
 
 Held = Mapping[PciAddress, tuple[str, ...]]
 """Profiles of the vGPUs on each card."""
@@ -82,7 +82,7 @@ class Units:
             for address in cell.addresses
             if address not in left.kept and (cell.card.kind == "gpu" or cell.card.passthrough)
         }
-        self._known: dict[Hashable, int] = {}
+        self._known: dict[tuple[PciAddress, str], int] = {}
 
     def of(self, address: PciAddress, profile: str | None) -> int:
         """Return 1 for a whole card, or how many vGPUs of a profile it still takes."""
@@ -91,10 +91,9 @@ class Units:
             return 0
         if profile is None:
             return int(not self.held.get(address))
-        held = self.held.get(address, ())
-        key = (vgpus_alike(card), held, profile)
+        key = (address, profile)
         if key not in self._known:
-            self._known[key] = vgpus_on(self.state, address, profile, held)
+            self._known[key] = vgpus_on(self.state, address, profile, self.held.get(address, ()))
         return self._known[key]
 
 

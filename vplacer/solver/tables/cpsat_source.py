@@ -26,6 +26,8 @@ def merged(classes: Sequence[DemandClass], items: Sequence[Item]) -> tuple[Deman
     """Return the classes with all VMs of an item in the class that leads it."""
     found = list(classes)
     for item in items:
+        if item.moving is not None:
+            continue
         members = tuple(member for index in item.classes for member in classes[index].members)
         found[item.lead] = replace(classes[item.lead], members=members)
     return tuple(found)

@@ -62,11 +62,15 @@ class _Level:
 
 
 class Deeper:
-    """Tries the spanning seatings of one family on the members that may take several."""
+    """Tries the spanning seatings of one family on the members that may take several.
+
+    ``depth``: how many together; beyond it there is a bound.
+    """
 
     def __init__(
         self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows, finer: Finer
     ) -> None:
+        self.depth = MOST_DEPTH
         # What only some members have comes first: after it, hosts go on as if they were all alike.
         ordered = sorted(steps, key=lambda step: step.only is None)
         self.steps = tuple(with_images(s, starts, tables) if s.only is None else s for s in ordered)
@@ -138,6 +142,7 @@ class _Search:
         ahead: tuple[FilledAhead, FilledAhead],
         known: Array,
     ) -> None:
+        self.depth = deeper.depth
         self.chooser, self.tables, self.starts = deeper.chooser, deeper.tables, deeper.starts
         self.filled, self.looks, self.special = filled, deeper.looks, deeper.special
         self.ahead, self.ahead_of_special = ahead
@@ -165,8 +170,8 @@ class _Search:
         special: Array = np.any(self.has[: self.special], axis=0)
         first = np.where(special[self.starts.member], 0, self.special).astype(np.int32)
         level = _Level(self.starts, np.zeros(count, np.int64), first, none, none)
-        for depth in range(MOST_DEPTH + 1):
-            level = self._promising(level, end=depth == MOST_DEPTH)
+        for depth in range(self.depth + 1):
+            level = self._promising(level, end=depth == self.depth)
             if not len(level.total):
                 break
             self.levels.append(level)

@@ -33,7 +33,10 @@ def deal(
     Returns:
         (class, option number, count) by host position.
     """
-    waiting = {item.index: [[index, classes[index].count] for index in item.classes] for item in items}
+    waiting = {
+        item.index: [[index, classes[index].count] for index in item.classes or (item.lead,)]
+        for item in items
+    }
     dealt: dict[int, list[tuple[int, int, int]]] = {}
     for host in sorted(hosts, key=lambda h: h.position):
         mine: Counter[tuple[int, int]] = Counter()

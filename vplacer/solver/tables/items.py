@@ -11,15 +11,20 @@ from vplacer.solver.instance import Instance
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Classes of new VMs with the same seats, the highest priority and weight first."""
+    """Classes of new VMs with the same seats, the highest priority and weight first.
+
+    ``moving``: instead of these a class of running VMs that may move: as many of them are seated as leave
+    their seats.
+    """
 
     index: int
     classes: tuple[int, ...]
+    moving: int | None = None
 
     @property
     def lead(self) -> int:
         """The class whose options speak for all."""
-        return self.classes[0]
+        return self.classes[0] if self.moving is None else self.moving
 
 
 def build_items(instance: Instance) -> tuple[Item, ...]:

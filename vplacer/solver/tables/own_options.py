@@ -41,18 +41,21 @@ class OwnOptions:
         return self.of_seatings(task, column.source)  # type: ignore[arg-type]
 
     def of_seatings(
-        self, task: HostTask, seats: Sequence[tuple[Seating, int]]
+        self, task: HostTask, seats: Sequence[tuple[Seating, int]], member: Member | None = None
     ) -> tuple[tuple[int, int, int], ...]:
-        """Return (item, option number, count) of some seatings on a host."""
+        """Return (item, option number, count) of some seatings on a host.
+
+        ``member``: which one the host is, where it is several.
+        """
         found: Counter[tuple[int, int]] = Counter()
+        known = member if member is not None else self._member[task.state.host.moid]
         for seating, count in seats:
-            found[seating.item, self._number(task, seating)] += count
+            found[seating.item, self._number(task, known, seating)] += count
         return tuple((item, number, count) for (item, number), count in sorted(found.items()))
 
-    def _number(self, task: HostTask, seating: Seating) -> int:
+    def _number(self, task: HostTask, member: Member, seating: Seating) -> int:
         lead = self.items[seating.item].lead
         options = task.options.get(lead, ())
-        member = self._member[task.state.host.moid]
         key = (seating.item, id(options), id(member.slots))
         if key not in self._known:
             own = seatings_of(

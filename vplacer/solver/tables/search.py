@@ -94,7 +94,7 @@ class TableSearch:
         self.trimmer = Trimmer(self.kinds, self.items, terms)
         numbers = {id(kind): number for number, kind in enumerate(self.kinds)}
         by_table = [kind for kind in self.kinds if decomposes(kind.task)]
-        families = build_families(self.instance, by_table, self.items, _terms_by_host(self.rows))
+        families = build_families(self.instance, by_table, self.items, terms_by_host(self.rows))
         starts = StartsBuilder().build(families)
         prices = TablePrices(starts)
         tabled = {id(kind) for kind in prices.kinds}
@@ -304,7 +304,7 @@ class _Found:
     whole: list[tuple[LightColumn, int]]
 
 
-def _terms_by_host(rows: RowSet) -> dict[str, object]:
+def terms_by_host(rows: RowSet) -> dict[str, object]:
     """What rows say of single hosts, leaving names of hosts out: equal for hosts of one cluster."""
     found: dict[str, dict[object, int]] = defaultdict(dict)
     for row in rows.rows:

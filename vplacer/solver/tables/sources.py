@@ -107,7 +107,7 @@ class TableSource:
         self.prices = prices
         self._fits = fits
         self.kinds = tuple(numbers)
-        self._row_terms = terms
+        self.row_terms = terms
         self._terms = [
             {
                 item: terms.on(item, starts.family.members[0].kind.task.state.host.moid)
@@ -173,7 +173,7 @@ class TableSource:
             seats[seating.item] = seats.get(seating.item, 0) + count
             points += seating.points * count
         host = self.prices.kinds[number].task.state.host.moid
-        terms = self._row_terms.of_seats(seats.items(), host)
+        terms = self.row_terms.of_seats(seats.items(), host)
         return LightColumn(self.kinds[number], tuple(sorted(seats.items())), points, terms, tuple(kept))
 
 

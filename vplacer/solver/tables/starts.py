@@ -276,7 +276,8 @@ class _Plan:
         at, finer = maker.residuals(), maker.finer()
         begins: list[tuple[int, ...]] = [()]
         done = [(at, 0)]
-        twice = self._begin(at, begins, done, tables)
+        light = {index for index, member in enumerate(self.family.members) if member.light}
+        twice = self._begin(at, begins, done, tables) - light
         loose = any(seating.splits for seating in self.family.seatings)
         return FamilyStarts(
             family=self.family,

@@ -27,6 +27,11 @@ def choose_whole(master: PatternMaster, solution: Sequence[float], seed: int) ->
     return found or (0,) * len(solution)
 
 
+def choose_near(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...] | None:
+    """Return how often each column is taken, near a relaxed solution; None if that was not found."""
+    return _Rounding(master, solution).solve(seed)
+
+
 class _Rounding:
     """The integer programme over the kinds that a relaxed solution leaves open."""
 

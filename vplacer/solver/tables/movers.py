@@ -1,0 +1,200 @@
+"""Running VMs that may move, counted by kind: what an instance looks like that lets them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from vplacer.constraints.checks.pool_memory import vm_holds
+from vplacer.constraints.migration import can_move_live
+from vplacer.constraints.state import Placement, Problem
+from vplacer.inventory.vm import Vm
+from vplacer.request.demand import Demand
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_model import HostTask
+from vplacer.solver.host_state import ActiveVm, HostState, build_host_state, untouched_state
+from vplacer.solver.instance import Instance
+from vplacer.solver.levels import COLD_MOVE, LIVE_MOVE, POWER_CYCLE
+from vplacer.solver.lister import Lister
+from vplacer.solver.rows import RowSet, gangs, ha, headroom, limits, merge, placement, pools, together
+from vplacer.solver.rows.openings import Openings
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A running VM that may move: its demand, its kind (an index of the classes), what it takes where it is.
+
+    ``cold``: it is switched off for it. ``active.class_index`` is a number of its own.
+    """
+
+    demand: str
+    kind: int
+    active: ActiveVm
+    cold: bool
+
+    @property
+    def cost(self) -> int:
+        """What moving it costs at level "moves"."""
+        return POWER_CYCLE + COLD_MOVE if self.cold else LIVE_MOVE
+
+
+@dataclass(frozen=True)
+class MovingHost:
+    """A host: as it is with nothing moved, and without the VMs that may move.
+
+    ``bare`` None: it has none.
+    """
+
+    still: HostTask
+    bare: HostTask | None
+    movers: tuple[Mover, ...]
+
+
+@dataclass(frozen=True)
+class MovingSite:
+    """All hosts. ``instance``: with a class for each kind of mover after those of new VMs; its tasks are the
+    hosts as they are. ``kinds``: indices of these classes. ``each``: a class for each mover, in the order of
+    their numbers, which go on where the instance's classes end."""
+
+    instance: Instance
+    hosts: tuple[MovingHost, ...]
+    kinds: tuple[int, ...]
+    each: tuple[DemandClass, ...]
+
+
+def moving_site(
+    problem: Problem, held: Instance, today: Mapping[str, Placement], movable: Collection[str]
+) -> MovingSite | None:
+    """Return the site with what may move; None where rules or sums over hosts say of a mover where it may be.
+
+    Args:
+        problem: the problem.
+        held: its instance with nothing moved.
+        today: placements of today.
+        movable: demands of VMs that may move and have what they ask for.
+    """
+    if any(cls.vm is not None for cls in held.classes):
+        return None
+    groups = _groups(problem, movable)
+    classes = list(held.classes)
+    kind_of: dict[str, int] = {}
+    for members in groups:
+        lead = members[0]
+        index = len(classes)
+        vm = problem.inventory.vm_by_moid[lead.vm or ""]
+        classes.append(DemandClass(index, tuple(d.id for d in members), lead, vm))
+        kind_of |= {demand.id: index for demand in members}
+    kinds = tuple(range(len(held.classes), len(classes)))
+    lister = Lister(problem, tuple(replace(cls, vm=None) for cls in classes))
+    hosts, complete = _hosts(problem, held, lister, kind_of, len(classes))
+    tasks = tuple(host.still for host in hosts)
+    rows = _rows(problem, tuple(classes), len(held.classes), hosts)
+    if rows is None:
+        return None
+    instance = replace(
+        held,
+        classes=tuple(replace(cls, vm=None) for cls in classes),
+        tasks=tasks,
+        rows=rows,
+        rejections=lister.rejections(),
+        complete=held.complete and complete,
+    )
+    each = []
+    for mover in (mover for host in hosts for mover in host.movers):
+        demand = problem.demand_by_id[mover.demand]
+        number = mover.active.class_index
+        each.append(DemandClass(number, (demand.id,), demand, mover.active.vm, today[demand.id]))
+    return MovingSite(instance, hosts, kinds, tuple(each))
+
+
+def _groups(problem: Problem, movable: Collection[str]) -> list[list[Demand]]:
+    """Group the demands of VMs that run and may move: those that ask for and give back the same."""
+    found: dict[object, list[Demand]] = defaultdict(list)
+    for demand in problem.request.demands:
+        vm = problem.inventory.vm_by_moid.get(demand.vm or "")
+        if demand.id not in movable or vm is None or not vm.is_on or vm.host not in problem.topologies:
+            continue
+        plain = replace(demand, id="", name="", source=None, vm=None)
+        given = (vm.pool, vm_holds(vm), vm.cpu_reservation_mhz, vm.memory_reservation_mib)
+        found[plain, given, _cold(problem, vm)].append(demand)
+    return [sorted(group, key=lambda d: d.id) for group in found.values()]
+
+
+def _cold(problem: Problem, vm: Vm) -> bool:
+    """Whether a VM is surely stopped if it moves to other nodes or with other cards."""
+    host = problem.inventory.host_by_moid.get(vm.host or "")
+    return not can_move_live(vm, host) or bool(vm.node_affinity)
+
+
+def _hosts(
+    problem: Problem, held: Instance, lister: Lister, kind_of: Mapping[str, int], first: int
+) -> tuple[tuple[MovingHost, ...], bool]:
+    """Make the tasks of every host; numbers of movers begin with ``first``."""
+    by_vm = {problem.demand_by_id[demand].vm: demand for demand in kind_of}
+    known = {task.state.host.moid: task for task in held.tasks}
+    hosts: list[MovingHost] = []
+    complete = True
+    number = first
+    for host in problem.inventory.hosts:
+        if host.moid not in problem.topologies:
+            continue
+        here = [vm for vm in problem.inventory.vms_by_host.get(host.moid, ()) if not vm.template]
+        moving = [vm for vm in here if vm.moid in by_vm]
+        still, whole = _task(untouched_state(problem, host.moid), lister, known.get(host.moid))
+        complete = complete and whole
+        if not moving:
+            hosts.append(MovingHost(still, None, ()))
+            continue
+        numbered = tuple((number + n, vm) for n, vm in enumerate(moving))
+        number += len(moving)
+        standing = tuple(vm for vm in here if vm.moid not in by_vm)
+        state = build_host_state(problem, host, standing, numbered)
+        bare, whole = _task(state, lister, known.get(host.moid))
+        complete = complete and whole
+        movers = []
+        for active in state.actives:
+            demand = by_vm[active.vm.moid]
+            movers.append(Mover(demand, kind_of[demand], active, _cold(problem, active.vm)))
+        hosts.append(MovingHost(still, bare, tuple(movers)))
+    return tuple(hosts), complete
+
+
+def _task(state: HostState, lister: Lister, known: HostTask | None) -> tuple[HostTask, bool]:
+    """A host with the options of all classes, and the rules that the held instance knows of it."""
+    options, whole = lister.on(state)
+    if known is None:
+        return HostTask(state, options, (), (), {}), whole
+    return replace(known, state=state, options=options), whole
+
+
+def _rows(
+    problem: Problem, classes: tuple[DemandClass, ...], new: int, hosts: tuple[MovingHost, ...]
+) -> RowSet | None:
+    """What couples hosts, of new VMs; None if some of it is about movers."""
+    tasks = [host.still for host in hosts]
+    tasks += [host.bare for host in hosts if host.bare is not None]
+    open_to: dict[str, frozenset[int]] = {}
+    shared: dict[int, frozenset[int]] = {}
+    for task in tasks:
+        if id(task.options) not in shared:
+            shared[id(task.options)] = frozenset(task.options)
+        moid = task.state.host.moid
+        open_to[moid] = open_to.get(moid, frozenset()) | shared[id(task.options)]
+    left = {task.state.host.moid: task.state.total_room for task in tasks}
+    openings = Openings(tuple(host.still.state.host.moid for host in hosts), open_to, left)
+    rules = problem.request.rules
+    coupling = merge(
+        [
+            together.build(rules.together, classes),
+            gangs.build(rules.gangs, classes, openings),
+            pools.build(problem, classes, openings),
+            ha.build(problem, classes, openings),
+            headroom.build(problem, classes, openings),
+        ]
+    )
+    for row in coupling.rows:
+        keys = [*row.everywhere, *(key for _, key in row.at)]
+        if any(kind in ("seats", "new") and int(name) >= new for kind, name in keys):
+            return None
+    return merge([placement.build(classes[:new]), coupling, limits.build(problem, classes)])

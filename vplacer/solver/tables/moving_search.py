@@ -1,0 +1,255 @@
+"""Levels "placed" of many hosts some of whose running VMs may move."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from vplacer.solver.tables.column_search import Columns, Relaxed, relax, seat_duals
+from vplacer.solver.tables.dive import Dive
+from vplacer.solver.tables.evictions import Beginning
+from vplacer.solver.tables.fitting import Seats
+from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices
+from vplacer.solver.tables.mend import Mender
+from vplacer.solver.tables.movers import MovingSite
+from vplacer.solver.tables.moving_check import LeavingCheck
+from vplacer.solver.tables.moving_parts import MovingParts, host_groups, moving_items
+from vplacer.solver.tables.moving_source import LIMITS, Taken
+from vplacer.solver.tables.moving_trim import trimmed
+from vplacer.solver.tables.search import PLACED_SCALE, PRIORITY_STEP
+from vplacer.solver.tables.sources import Effort, Source
+from vplacer.solver.tables.whole import choose_whole
+
+Array = npt.NDArray[Any]
+
+CLOSE = 1e-3
+"""Gap of the relaxation at which it is left: whole columns lose more."""
+
+MOST_ROUNDS = 40
+
+CHARGED = 3
+"""Rounds in which movers of hosts without columns of those who leave are charged."""
+
+Whole = list[tuple[LightColumn, int]]
+"""Columns, and how many hosts take each."""
+
+
+@dataclass(frozen=True)
+class MovingAnswer:
+    """Columns of hosts, values and bounds of the levels "placed" of new VMs, in the maximised sense."""
+
+    whole: Whole
+    values: Mapping[str, int]
+    bounds: Mapping[str, int | None]
+
+
+class MovingSearch:
+    """One search. ``proves``: whether all that may move are in the site, so that there is a bound."""
+
+    def __init__(self, site: MovingSite, seed: int, should_stop: Callable[[], bool], *, proves: bool) -> None:
+        self.site, self.seed, self.should_stop, self.proves = site, seed, should_stop, proves
+        self.classes = site.instance.classes
+        found = moving_items(site)
+        self.items, self.rows, self.item_of = found.items, found.rows, found.of_kind
+        self.groups = host_groups(site)
+        self.counts = [len(group.positions) for group in self.groups]
+        self.check = LeavingCheck(site, found.items, seed)
+        self.parts = MovingParts(site, self.groups, found, seed, self._fits)
+        self.sources: list[Source] = [self.parts.moving]
+        if self.parts.others.kinds:
+            self.sources.append(self.parts.others)
+        self.columns = Columns()
+
+    def _fits(self, beginning: Beginning, seats: Seats) -> bool:
+        task = self.groups[beginning.host].host.bare
+        if task is None:
+            return False
+        numbers = self.parts.own.of_seatings(task, seats, beginning.member)
+        return self.check.plan(self.groups[beginning.host].host, beginning.gone, numbers) is not None
+
+    def run(self) -> MovingAnswer:
+        """Search priority by priority."""
+        new = [self.classes[index] for item in self.items for index in item.classes]
+        priorities = sorted({cls.demand.priority for cls in new}, reverse=True)
+        factor = {p: PRIORITY_STEP ** (len(priorities) - 1 - n) for n, p in enumerate(priorities)}
+        weight = {c.index: factor[c.demand.priority] * c.demand.weight_milli for c in new}
+        together = self._aimed(Aim(weight, 1, PLACED_SCALE))
+        held, over = together.whole, together.bound
+        values: dict[str, int] = {}
+        bounds: dict[str, int | None] = {}
+        settled: list[tuple[Mapping[int, int], int]] = []
+        for priority in priorities:
+            mine = {c.index: c.demand.weight_milli for c in new if c.demand.priority == priority}
+            value = self.placed(held, mine)
+            step = gcd(*mine.values())
+            bound = sum(c.count * mine[c.index] for c in new if c.index in mine)
+            if over is not None:
+                bound = min(bound, over // factor[priority] // step * step)
+                over -= factor[priority] * value
+            name = f"placed:{priority}"
+            values[name], bounds[name] = value, bound
+            settled.append(({index: each // step for index, each in mine.items()}, value // step))
+        return MovingAnswer(held, values, bounds)
+
+    def values(self, whole: Whole) -> dict[str, int]:
+        """Return the values of the levels "placed" at some columns."""
+        found: dict[str, int] = {}
+        new = [self.classes[index] for item in self.items for index in item.classes]
+        for priority in sorted({cls.demand.priority for cls in new}, reverse=True):
+            mine = {c.index: c.demand.weight_milli for c in new if c.demand.priority == priority}
+            found[f"placed:{priority}"] = self.placed(whole, mine)
+        return found
+
+    def _aimed(self, aim: Aim) -> _Found:
+        """Search for one aim: with nothing moved first, which gives duals and an answer."""
+        master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
+        self.master = master
+        self.parts.moving.still = True
+        still = self._relaxed(master, self._first(aim))
+        whole = self._whole(master, choose_whole(master, master.solution(), self.seed))
+        self.parts.moving.still = False
+        if self.should_stop():
+            return _Found(None, whole)
+        relaxed = self._relaxed(master, self._with_leaving(still.duals, master))
+        bound = self._proved(master, relaxed) if self.proves else None
+        dived = Dive(master, self.sources, self.columns, self.should_stop).run()
+        # Seats that nobody takes are in the way of those who have none.
+        found = self._mended(trimmed(dived, master.asked, self.parts.moving), aim)
+        found = trimmed(found, master.asked, self.parts.moving)
+        if self.placed(found, aim.weight) > self.placed(whole, aim.weight):
+            whole = found
+        return _Found(None if bound is None else bound // aim.scale, whole)
+
+    def _mended(self, whole: Whole, aim: Aim) -> Whole:
+        worth = {
+            item.index: max(aim.weight.get(index, 0) for index in item.classes)
+            for item in self.items
+            if item.classes
+        }
+        self.worth = worth
+        movers = [group.host.movers for group in self.groups]
+        mender = Mender(whole, self.items, worth, movers, self.parts.moving, self.parts.seatings, self.holds)
+        return mender.run()
+
+    def holds(self, column: LightColumn) -> bool:
+        """Whether a host takes a column, by the host model."""
+        source = column.source
+        if not isinstance(source, Taken):
+            return True
+        host = self.groups[column.kind].host
+        if source.beginning.gone and host.bare is not None:
+            numbers = self.parts.own.of_seatings(host.bare, source.seats, source.beginning.member)
+            return self.check.plan(host, source.gone, numbers) is not None
+        return self.parts.still_takes(column.kind, source.seats)
+
+    def _whole(self, master: PatternMaster, counts: Sequence[int]) -> Whole:
+        taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
+        return trimmed(taken, master.asked, self.parts.moving)
+
+    def _relaxed(self, master: PatternMaster, start: Prices | None) -> Relaxed:
+        return relax(
+            master,
+            self.sources,
+            self.columns,
+            start,
+            self.should_stop,
+            MOST_ROUNDS,
+            close=CLOSE,
+            most=Effort.NEARLY,
+        )
+
+    def _first(self, aim: Aim) -> Prices:
+        """Duals to begin with: somewhat less than what each item may count."""
+        item = tuple(
+            max((aim.weight.get(index, 0) for index in item.classes), default=0) * aim.scale * 6 // 10
+            for item in self.items
+        )
+        rows = dict.fromkeys((row.name for row in self.rows.rows), 0)
+        return Prices(item, (0,) * len(item), rows, (0,) * len(aim.least), (0.0,) * len(self.counts), 0.0)
+
+    def _with_leaving(self, prices: Prices, master: PatternMaster) -> Prices:
+        """Duals with a first guess of what the seats of movers are worth: what each leaving lets in."""
+        gains = self.parts.moving.gains(seat_duals(prices, master))
+        cover = list(prices.cover)
+        for item, found in gains.items():
+            cover[item] = sum(found) // len(found)
+        return replace(prices, cover=tuple(cover))
+
+    def _proved(self, master: PatternMaster, relaxed: Relaxed) -> int | None:
+        """The best bound, whoever leaves: limits of moves, and what moves cost, are left out."""
+        rows = {name: 0 if name in LIMITS else dual for name, dual in relaxed.best.row.items()}
+        prices = self._charged_beyond(replace(relaxed.best, row=rows), master)
+        duals = replace(seat_duals(prices, master), point=0)
+        parts = self.parts
+        worth = np.zeros(len(self.counts), np.int64)
+        if parts.others.kinds:
+            self._raise(worth, parts.others.kinds, parts.others.price(duals, True))
+            if parts.others.untold:
+                return None
+        open_members = set(parts.prices.open_kinds)
+        most = parts.moving.most(duals)
+        for number in sorted(open_members & set(parts.moving.decisive)):
+            price = parts.prover.price_one(number, duals)
+            if price is None:
+                return None
+            most[number] = price - parts.moving.charged(number, duals)
+        np.maximum.at(
+            worth, parts.moving.host[list(parts.moving.decisive)], most[list(parts.moving.decisive)]
+        )
+        for host, bound in parts.beyond.items():
+            found = bound.most(duals)
+            if found is None:
+                return None
+            worth[host] = max(worth[host], found)
+        value = sum(int(w) * count for w, count in zip(worth, self.counts, strict=True))
+        return value + master.constant(prices)
+
+    def _charged_beyond(self, prices: Prices, master: PatternMaster) -> Prices:
+        """Charge movers of hosts that only a linear bound speaks of what their seats cost there.
+
+        Nobody leaves these hosts in any column, so the master charges nothing.
+        """
+        elsewhere = {self.item_of[m.kind] for begun in self.parts.began for m in begun.gone}
+        cover = list(prices.cover)
+        for _ in range(CHARGED):
+            duals = replace(seat_duals(replace(prices, cover=tuple(cover)), master), point=0)
+            costs: dict[int, list[int]] = defaultdict(list)
+            for bound in self.parts.beyond.values():
+                for item, cost in bound.costs(duals):
+                    costs[item].append(cost)
+            for item, found in costs.items():
+                if item not in elsewhere:
+                    cover[item] = sum(found) // len(found)
+        return replace(prices, cover=tuple(cover))
+
+    def _raise(self, worth: Array, hosts: Sequence[int], prices: Array) -> None:
+        np.maximum.at(worth, np.array(hosts, np.int64), prices)
+
+    def placed(self, held: Whole, weight: Mapping[int, int]) -> int:
+        """Weight of the classes placed by some columns."""
+        seats: Counter[int] = Counter()
+        for column, count in held:
+            for item, number in column.seats:
+                seats[item] += number * count
+        value = 0
+        for entry in self.items:
+            left = seats[entry.index]
+            for index in entry.classes:
+                placed = min(left, self.classes[index].count)
+                left -= placed
+                value += placed * weight.get(index, 0)
+        return value
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What one aim came to: the bound, and the columns taken."""
+
+    bound: int | None
+    whole: Whole
