@@ -27,8 +27,13 @@ VARIANTS = {
     "some float": Variant(hosts=24, shapes=20, hint=0.4, fill=0.7, seed=4),
     "half float": Variant(hosts=24, shapes=20, floating=0.5, fill=0.8, seed=6),
     "all float": Variant(hosts=24, shapes=20, floating=1.0, fill=0.8, seed=7),
+    "eight nodes, half float": Variant(hosts=24, shapes=14, fill=0.8, eight_nodes=True, floating=0.5, seed=8),
     "eight nodes": Variant(hosts=24, shapes=16, fill=0.8, eight_nodes=True, seed=5),
 }
+
+
+EQUAL = {"eight nodes, half float": 0.5}
+"""Share of the hosts of which a table says just the truth, at least; 0.8 where it is not said here."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Prepared:
     instance: Instance
     kinds: tuple[HostKind, ...]
     search: TableSearch
+    equal: float
 
 
 @pytest.fixture(params=VARIANTS, scope="module")
@@ -43,7 +49,9 @@ def prepared(request: pytest.FixtureRequest) -> Prepared:
     problem = fleet_problem(VARIANTS[request.param])
     instance = build_instance(problem, placements_today(problem), ("placed", "locality"))
     kinds = build_kinds(instance)
-    return Prepared(instance, kinds, TableSearch(instance, kinds, 0, 100.0, lambda: False))
+    return Prepared(
+        instance, kinds, TableSearch(instance, kinds, 0, 100.0, lambda: False), EQUAL.get(request.param, 0.8)
+    )
 
 
 def _asked_for(search: TableSearch, column: LightColumn) -> bool:
@@ -73,9 +81,9 @@ def test_no_table_is_below_the_host_model(prepared: Prepared) -> None:
             equal += truth == best[number]
             name = search.kinds[tables.kinds[number]].task.state.host.name
             assert best[number] >= truth, f"{name}: a table says {best[number]}, the host model {truth}"
-    # What is above is rounding of sizes, or a condition that seatings do not tell.
-    # A table may be above: it rounds sizes, and lets in what more than its parts decides.
-    assert equal >= 0.8 * compared
+    # A table may be above: it rounds sizes, lets in what more than its parts decides, and on more than two
+    # nodes all that leaves floating VMs the cores they need.
+    assert equal >= prepared.equal * compared
     assert compared
 
 

@@ -15,6 +15,8 @@ from vplacer.constraints.supply import Amount
 from vplacer.solver.host_state import HostState, untouched_state
 from vplacer.solver.tables import reachable
 from vplacer.solver.tables.finer import Finer, Within
+from vplacer.solver.tables.node_table import NodeSeating, Units, build_table
+from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import cells_of, reach_of
 
 UNIT = 4
@@ -129,3 +131,31 @@ def test_rows_come_to_the_best_of_their_residuals(seed: int) -> None:
     for looked in best.values():
         found = int(placed[looked.row]) + sum(int(t[at]) for t, at in zip(tables, looked.flats, strict=True))
         assert found == looked.value
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nodes_share_what_is_left_of_the_host(seed: int) -> None:
+    chooser = random.Random(seed)
+    units = [Units(chooser.choice([1, 2, 3]), 1) for _ in range(3)]
+    seatings = (NodeSeating(0, (), 1, 1, 0),)
+    nodes = [build_table(seatings, {()}, (6 * unit.millicores, 2), unit) for unit in units]
+    tables = []
+    for _ in nodes:
+        values = np.array([[chooser.randint(0, 30) for _ in range(3)] for _ in range(7)])
+        values[0, 0] = 0
+        tables.append(np.maximum.accumulate(np.maximum.accumulate(values, 0), 1).reshape(-1))
+    cores = np.array([[chooser.randint(0, 6) for _ in nodes] for _ in range(4)])
+    totals = [chooser.choice([None, chooser.randint(0, 20)]) for _ in range(4)]
+    pooled = Pooled(nodes, totals, cores)
+    flats = [cores[:, n] * 3 + 2 for n in range(3)]
+    base, nobody = np.arange(4), np.full(4, -1)
+    best = pooled.look_up_best(base, np.zeros(4, np.int64), nobody, base, flats, tables)
+    highest = pooled.most(base, flats, [tables], nobody)
+    for row, total in enumerate(totals):
+        truth = max(
+            sum(int(tables[n][used[n] * 3 + 2]) for n in range(3))
+            for used in product(*(range(have + 1) for have in cores[row].tolist()))
+            if total is None or sum(u * unit.millicores for u, unit in zip(used, units, strict=True)) <= total
+        )
+        assert best[row].value == truth == highest[row]
+        assert truth == sum(int(t[at]) for t, at in zip(tables, best[row].flats, strict=True))

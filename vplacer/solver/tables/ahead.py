@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.shares import WAYS, shared_out
 from vplacer.solver.tables.step import Rows, Step, Takes
 from vplacer.solver.tables.symmetry import canonical, moved
@@ -197,7 +198,7 @@ class FilledAhead:
     tables: tuple[NodeTable, ...]
     filled: tuple[tuple[FilledTable, ...], ...]
 
-    def most(self, rows: Rows, finer: Finer) -> Array:
-        """Return what each row can still come to at most."""
+    def most(self, rows: Rows, finer: Finer | Pooled, enough: Array) -> Array:
+        """Return what each row can still come to at most; it need not be close where it is enough."""
         ways = [[one.values for one in way] for way in self.filled]
-        return finer.most(rows.base, rows.flats(self.tables), ways)
+        return finer.most(rows.base, rows.flats(self.tables), ways, enough)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from vplacer.solver.host_model import HostTask
-from vplacer.solver.tables.reachable import floats, open_nodes
 
 
 def decomposes(task: HostTask) -> bool:
     """Whether a host is its nodes, and nothing that the tables do not know couples them."""
     state = task.state
     if state.actives or state.overfull or state.scarce:
-        return False
-    if floats(state) and len(open_nodes(state)) > 2:
         return False
     if not state.node_ids or state.held_beside:
         return False

@@ -16,12 +16,10 @@ import numpy.typing as npt
 from vplacer.solver.tables.ahead import Ahead, FilledAhead
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.node_table import FilledTable, NodeTable
+from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.step import Choices, Chooser, Rows, Step, with_images
 
 Array = npt.NDArray[Any]
-
-MOST_ROWS = 200_000
-"""Residuals that are carried on at a time; the others tell what they may come to at most."""
 
 MOST_DEPTH = 12
 """VMs over several nodes that are tried together on one host."""
@@ -68,7 +66,7 @@ class Deeper:
     """
 
     def __init__(
-        self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows, finer: Finer
+        self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows, finer: Finer | Pooled
     ) -> None:
         self.depth = MOST_DEPTH
         # What only some members have comes first: after it, hosts go on as if they were all alike.
@@ -181,18 +179,21 @@ class _Search:
 
     def _promising(self, level: _Level, *, end: bool) -> _Level:
         """The rows that may come to more than is known of their member."""
-        most = level.total + self.ahead.most(level.rows, self.finer)
+        enough = self.value[level.rows.member] - level.total
+        most = level.total + self.ahead.most(level.rows, self.finer, enough)
         special = np.nonzero(level.step < self.special)[0]
         if len(special):
             rows = level.rows.only(special)
-            most[special] = level.total[special] + self.ahead_of_special.most(rows, self.finer)
+            most[special] = level.total[special] + self.ahead_of_special.most(
+                rows, self.finer, enough[special]
+            )
         gain: Array = most - self.value[level.rows.member]
         better: Array = np.nonzero(gain > 0)[0]
-        if end or better.size > MOST_ROWS:
+        if end or better.size > self.finer.carried:
             better = better[np.argsort(-gain[better], kind="stable")]
-            left = better[0 if end else MOST_ROWS :]
+            left = better[0 if end else self.finer.carried :]
             np.maximum.at(self.most, level.rows.member[left], most[left])
-            better = np.sort(better[: 0 if end else MOST_ROWS])
+            better = np.sort(better[: 0 if end else self.finer.carried])
         return level.only(better)
 
     def _next(self, level: _Level) -> _Level:

@@ -76,7 +76,12 @@ class Looked:
 
 
 class Finer:
-    """What all rows of a family stand for."""
+    """What all rows of a family stand for.
+
+    ``carried``: residuals on which more VMs are tried at a time; of the others is told what they may come to.
+    """
+
+    carried = 200_000
 
     def __init__(self, within: Sequence[Within], most: Sequence[tuple[int, int]]) -> None:
         """Take what each row stands for, and the most units of each node's table."""
@@ -89,20 +94,27 @@ class Finer:
         self._heights = [memory + 1 for _, memory in most]
         self.needed = len(self._below) > len(within)
 
-    def most(self, base: Array, flats: Sequence[Array], ways: Sequence[Sequence[Array]]) -> Array:
+    def most(
+        self,
+        base: Array,
+        flats: Sequence[Array],
+        ways: Sequence[Sequence[Array]],
+        enough: Array | None = None,  # noqa: ARG002 - always told as closely as can be
+    ) -> Array:
         """Return what each row is worth at most: -1 where none of its groups has room.
 
         Args:
             base: which rows these were when nothing was placed.
             flats: by node, where each row is in its table.
             ways: tables by node, several that are each never below the truth: the least counts.
+            enough: where a row is worth no more than this, it need not be told more closely.
         """
         if not self.needed:
-            return _least(flats, ways)
+            return least(flats, ways)
         found = np.empty(len(base), np.int64)
         for rows in self._chunks(np.diff(self._groups)[base]):
             owner, _, good, places = self._group_places(base[rows], [at[rows] for at in flats])
-            bound = _least(places, ways)
+            bound = least(places, ways)
             bound[~good] = -1
             at = np.nonzero(np.diff(owner, prepend=-1))[0]
             found[rows] = np.maximum.reduceat(bound, at) if len(at) else bound
@@ -137,7 +149,7 @@ class Finer:
         best: dict[int, Looked] = {}
         rows = np.nonzero(bound > reached[owner])[0]
         if not self.needed:
-            _keep(rows, owner[rows], bound[rows], [at[rows] for at in flats], reached, best)
+            keep_better(rows, owner[rows], bound[rows], [at[rows] for at in flats], reached, best)
             return best
         for part in self._chunks(np.diff(self._groups)[base[rows]]):
             mine = rows[part]
@@ -180,7 +192,7 @@ class Finer:
     ) -> None:
         """Look up the groups of some rows, and the residuals of those that may be better than known."""
         mine, group, good, places = self._group_places(base[rows], flats)
-        bound = np.where(good, _least(places, [values]) + placed[rows][mine], -1)
+        bound = np.where(good, least(places, [values]) + placed[rows][mine], -1)
         row = rows[mine]
         who = owner[row]
         left = np.nonzero(bound > reached[who])[0]
@@ -198,12 +210,12 @@ class Finer:
                 there.append(np.where(good, place[at] - below, 0))
                 value += table[there[-1]]
             value[~good] = -1
-            _keep(row[at], who[at], value, there, reached, best)
+            keep_better(row[at], who[at], value, there, reached, best)
             left = left[bound[left] > reached[who[left]]]
             width *= 4
 
 
-def _least(places: Sequence[Array], ways: Sequence[Sequence[Array]]) -> Array:
+def least(places: Sequence[Array], ways: Sequence[Sequence[Array]]) -> Array:
     """The least that some tables say of places, by node."""
     found: Array | None = None
     for values in ways:
@@ -228,7 +240,7 @@ def _expand(ends: Array, chosen: Array) -> tuple[Array, Array]:
     return owner, np.arange(len(owner)) - np.repeat(first - ends[chosen], sizes)
 
 
-def _keep(
+def keep_better(
     rows: Array,
     who: Array,
     value: Array,

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vplacer.constraints.supply import Amount
 from vplacer.errors import InternalError
 from vplacer.solver.host_state import HostState
 from vplacer.solver.tables.finer import Finer, Within
 from vplacer.solver.tables.node_table import NodeTable
-from vplacer.solver.tables.reachable import cells_of, reach_of
+from vplacer.solver.tables.pooled import Pooled
+from vplacer.solver.tables.reachable import cells_of, left_of_all, reach_of
 from vplacer.solver.tables.residuals import Residuals
 
 Array = npt.NDArray[Any]
@@ -30,6 +32,7 @@ class RowMaker:
         self.tables, self.positions = tables, positions
         self._rows: list[tuple[int, Sequence[Sequence[int]], Array, Array, int]] = []
         self._within: list[Within] = []
+        self._totals: dict[int, int] = {}
 
     def add(self, kind: int, states: Sequence[Sequence[int]], rooms: Sequence[tuple[int, int]]) -> None:
         """Add the rows of a host of which it is known what is left.
@@ -47,7 +50,8 @@ class RowMaker:
         """Add the rows of a host on which VMs float; for the rest see `add`."""
         reach = reach_of(state)
         if reach is None:
-            raise InternalError("rows are for hosts of two nodes", obj=state.host.name)
+            self._add_pooled(kind, states, state)
+            return
         numbers = [self.positions.index(node) for node in reach.nodes]
         units = [self.tables[number].units for number in numbers]
         cells = cells_of(reach, [(u.millicores, u.memory_mib) for u in units])
@@ -60,6 +64,21 @@ class RowMaker:
             cores[number] = (most[number, 0] + 1) * unit.millicores - 1
             memory[number] = (most[number, 1] + 1) * unit.memory_mib - 1
         self._add(kind, states, cores, memory, within)
+
+    def _add_pooled(self, kind: int, states: Sequence[Sequence[int]], state: HostState) -> None:
+        """Add the rows of a host of more than two nodes."""
+        total = left_of_all(state)
+        cores, memory = np.zeros(len(self.positions), np.int64), np.zeros(len(self.positions), np.int64)
+        for number, (position, table) in enumerate(zip(self.positions, self.tables, strict=True)):
+            room = state.room[position] if position >= 0 else Amount(0, 0)
+            unit = table.units
+            # The most that rounds down to these units: sizes are taken off exactly.
+            most = min(max(0, room.millicores), total.millicores) // unit.millicores
+            cores[number] = (most + 1) * unit.millicores - 1
+            most = min(max(0, room.memory_mib), total.memory_mib) // unit.memory_mib
+            memory[number] = (most + 1) * unit.memory_mib - 1
+        self._totals[len(self._within)] = total.millicores
+        self._add(kind, states, cores, memory, Within.nothing(len(self.positions)))
 
     def _add(
         self, kind: int, states: Sequence[Sequence[int]], cores: Array, memory: Array, within: Within
@@ -78,6 +97,11 @@ class RowMaker:
             np.repeat(np.array([row[4] for row in self._rows], np.int32), times),
         )
 
-    def finer(self) -> Finer:
+    def finer(self) -> Finer | Pooled:
         """Return what each row stands for."""
+        if self._totals:
+            units = np.array([table.units.millicores for table in self.tables], np.int64)
+            cores = np.array([row[2] for row in self._rows]) // units
+            totals = [self._totals.get(number) for number in range(len(self._within))]
+            return Pooled(self.tables, totals, cores)
         return Finer(self._within, [table.most for table in self.tables])

@@ -112,13 +112,16 @@ class TablePrices:
         """Look up rows that stand for several residuals."""
         nothing = np.full(len(starts.family.members), -1, np.int64)
         values = [table.values for table in self._filled[number]]
-        begun = begins[starts.begun]
+        # What begins with something that is worth nothing is never better than what does not.
+        rows = np.nonzero((begins > 0)[starts.begun] | (starts.begun == 0))[0]
+        flats = [starts.flat[rows, position] for position in range(len(values))]
         at = self.first[number]
-        flats = [starts.flat[:, number] for number in range(len(values))]
-        best = starts.finer.look_up_best(starts.kind, begun, nothing, starts.base, flats, values)
+        best = starts.finer.look_up_best(
+            starts.kind[rows], begins[starts.begun[rows]], nothing, starts.base[rows], flats, values
+        )
         for member, looked in best.items():
             self.best[at + member] = self.most[at + member] = looked.value
-            self._rows[at + member] = looked.row
+            self._rows[at + member] = rows[looked.row]
             self._within[at + member] = looked.flats
 
     def patterns(self, kinds: Sequence[int]) -> list[Pattern]:

@@ -79,6 +79,15 @@ def reach_of(state: HostState) -> Reach | None:
     return Reach((first, second), low[good], high[good], (int(total[0]), int(total[1])))
 
 
+def left_of_all(state: HostState) -> Amount:
+    """Return what floating VMs leave of all nodes together, and of the host."""
+    floating = sum((_pair(amount) * count for amount, count, _ in state.items), np.zeros(2, np.int64))
+    floating = sum((_pair(amount) for amount, _ in state.divisible), floating)
+    rooms = sum((_pair(room) for room in state.room), np.zeros(2, np.int64))
+    cores, memory = np.maximum(0, np.minimum(rooms - floating, _pair(state.total_room))).tolist()
+    return Amount(cores, memory)
+
+
 def _pair(amount: Amount) -> Array:
     return np.array([max(0, amount.millicores), max(0, amount.memory_mib)], np.int64)
 

@@ -22,6 +22,7 @@ from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.floating_rows import RowMaker
 from vplacer.solver.tables.node_table import NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
 from vplacer.solver.tables.seatings import Seating
@@ -59,7 +60,7 @@ class FamilyStarts:
     begun: Array
     begins: tuple[tuple[int, ...], ...]
     base: Array
-    finer: Finer
+    finer: Finer | Pooled
     deeper: Deeper | None
     open_kinds: frozenset[int]
 
@@ -315,7 +316,7 @@ class _Plan:
         return found
 
     def _deeper(
-        self, at: Residuals, members: set[int], tables: Sequence[NodeTable], finer: Finer
+        self, at: Residuals, members: set[int], tables: Sequence[NodeTable], finer: Finer | Pooled
     ) -> Deeper | None:
         """What tries several spanning seatings on some members."""
         if not members:
