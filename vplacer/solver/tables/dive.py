@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from vplacer.errors import InternalError
 from vplacer.solver.tables.column_search import Columns, seat_duals
 from vplacer.solver.tables.lp import LightColumn, PatternMaster, Prices
 from vplacer.solver.tables.sources import Effort, Source, best_of
+from vplacer.solver.tables.whole import choose_near
+
+Whole = list[tuple[LightColumn, int]]
 
 SHARE = 0.1
 """Share of the hosts left that is fixed at once, beside those whose column is whole already."""
@@ -31,10 +35,13 @@ class Dive:
         sources: Sequence[Source],
         columns: Columns,
         should_stop: Callable[[], bool],
+        wanted: Collection[int],
     ) -> None:
+        """Begin a dive that fixes some hosts, by number."""
         self.master, self.columns, self.should_stop = master, columns, should_stop
         self.sources = [source for source in sources if source.cheap]
         self.left = list(master.counts)
+        self.wanted = sorted(wanted)
         self.kept: dict[int, int] = {}
         most = max(master.aim.weight.values(), default=1)
         for item in master.items:
@@ -45,7 +52,7 @@ class Dive:
 
     def run(self) -> list[tuple[LightColumn, int]]:
         """Return columns and how many hosts take each; movers may be left without a seat."""
-        while any(self.left) and not self.should_stop():
+        while any(self.left[host] for host in self.wanted) and not self.should_stop():
             prices = self._solved()
             for _ in range(ROUNDS):
                 if prices is None or not self._price(prices):
@@ -55,6 +62,28 @@ class Dive:
                 break
             self._fix()
         return [(self.master.columns[number], count) for number, count in sorted(self.kept.items())]
+
+    def rest(self, fixed: Whole, seed: int) -> Whole | None:
+        """Return whole columns of the other hosts too, those fixed given; None if none were found."""
+        known = {id(column) for column in self.master.columns}
+        for column, _ in fixed:
+            if id(column) not in known:
+                self.master.add(column)
+        count: Counter[int] = Counter()
+        for column, number in fixed:
+            count[id(column)] += number
+        mine = set(self.wanted)
+        for column, variable in zip(self.master.columns, self.master.variables, strict=True):
+            if column.kind in mine:
+                variable.SetBounds(count[id(column)], count[id(column)])
+        for host in mine:
+            self.master.of_kind[host].SetUb(self.master.counts[host])
+        if self._solved() is None:
+            return None
+        found = choose_near(self.master, self.master.solution(), seed)
+        if found is None:
+            return None
+        return [(column, n) for column, n in zip(self.master.columns, found, strict=True) if n]
 
     def _solved(self) -> Prices | None:
         """Solve the master; from the start where GLOP gets lost on its way. None: it has no answer."""
@@ -96,7 +125,8 @@ class Dive:
             if free > best.get(host, (0.0, None))[0]:
                 best[host] = (free, number)
         chosen: list[tuple[float, int, int | None]] = []
-        for host, left in enumerate(self.left):
+        for host in self.wanted:
+            left = self.left[host]
             if left:
                 value, column_number = best.get(host, (0.0, None))
                 none = left - used[host]

@@ -118,13 +118,24 @@ class MovingSearch:
             return _Found(None, whole)
         relaxed = self._relaxed(master, self._with_leaving(still.duals, master))
         bound = self._proved(master, relaxed) if self.proves else None
-        dived = Dive(master, self.sources, self.columns, self.should_stop).run()
+        dive = Dive(master, self.sources, self.columns, self.should_stop, self._open())
         # Seats that nobody takes are in the way of those who have none.
-        found = self._mended(trimmed(dived, master.asked, self.parts.moving), aim)
+        found = self._mended(trimmed(dive.run(), master.asked, self.parts.moving), aim)
+        if len(dive.wanted) < len(self.groups) and not self.should_stop():
+            found = dive.rest(found, self.seed) or found
         found = trimmed(found, master.asked, self.parts.moving)
         if self.placed(found, aim.weight) > self.placed(whole, aim.weight):
             whole = found
         return _Found(None if bound is None else bound // aim.scale, whole)
+
+    def _open(self) -> list[int]:
+        """Hosts that movers may be on."""
+        kinds = set(self.site.kinds)
+        return [
+            number
+            for number, group in enumerate(self.groups)
+            if group.host.movers or not kinds.isdisjoint(group.host.still.options)
+        ]
 
     def _mended(self, whole: Whole, aim: Aim) -> Whole:
         worth = {
