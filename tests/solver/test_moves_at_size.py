@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.fleet import Variant, fleet_problem
+from benchmarks.fleet import Variant, families, fleet_problem
 from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.judge import check
 from vplacer.constraints.state import Problem, State
-from vplacer.solver import holding
+from vplacer.solver import holding, moving
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import Solution, SolveOptions
 
@@ -64,6 +64,22 @@ def test_moves_let_more_in(problem: Problem) -> None:
     mine = [level.value for level in found.levels if level.maximise]
     theirs = [level.value for level in held.levels if level.maximise]
     assert mine > theirs, "nothing is gained though VMs may move"
+
+
+@pytest.mark.usefixtures("large")
+def test_some_clusters_are_opened_and_the_rest_is_chosen_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "HOSTS_A_CLUSTER", 8)
+    monkeypatch.setattr(moving, "MOST_OPEN", 16)
+    problem = fleet_problem(Variant(hosts=36, shapes=16, movable=0.4, fill=0.8, seed=6))
+    home = {vm.moid: vm.host for vm in problem.inventory.vms}
+    cluster = {host.moid: host.cluster for host in problem.inventory.hosts}
+    found = _solved(problem)
+    assert _existing(problem) <= {placement.demand for placement in found.placements}
+    moved = [p for p in found.placements if p.demand in _existing(problem) and not p.stays]
+    assert moved
+    assert len({cluster[home[p.demand] or ""] for p in moved}) <= 2
+    new = [p for p in found.placements if p.demand not in _existing(problem)]
+    assert len({cluster[p.host] for p in new}) > 2
 
 
 @pytest.mark.usefixtures("large")
