@@ -39,6 +39,11 @@ class Relaxed:
     told: bool
 
 
+def identity(column: LightColumn) -> tuple[object, ...]:
+    """Return what tells a column from others, as far as a master sees them."""
+    return (column.kind, column.seats, column.points, column.terms)
+
+
 @dataclass
 class Columns:
     """All columns known, without duplicates."""
@@ -50,7 +55,7 @@ class Columns:
         """Keep a column; False if there is none or it is known."""
         if column is None:
             return False
-        key = (column.kind, column.seats, column.points, column.terms)
+        key = identity(column)
         if key in self.known:
             return False
         self.known.add(key)

@@ -112,7 +112,7 @@ class MovingSearch:
         self.master = master
         self.parts.moving.still = True
         still = self._relaxed(master, self._first(aim))
-        whole = self._whole(master, choose_whole(master, master.solution(), self.seed))
+        whole = self._whole(master, choose_whole(master, master.solution(), (), self.seed))
         self.parts.moving.still = False
         if self.should_stop():
             return _Found(None, whole)

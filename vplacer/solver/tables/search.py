@@ -12,7 +12,7 @@ from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.rows import RowSet
-from vplacer.solver.tables.column_search import CLOSE, Columns, Relaxed, relax, seat_duals
+from vplacer.solver.tables.column_search import CLOSE, Columns, Relaxed, identity, relax, seat_duals
 from vplacer.solver.tables.cpsat_source import CpSatSource, merged
 from vplacer.solver.tables.decomposes import decomposes
 from vplacer.solver.tables.enrich import enrich
@@ -146,7 +146,7 @@ class TableSearch:
             if over is not None:
                 bound = min(bound, over // factor[priority] // step * step)
             if value < bound and not self.should_stop():
-                found = self._aimed(Aim(mine, 0, PLACED_SCALE, tuple(settled)))
+                found = self._aimed(Aim(mine, 0, PLACED_SCALE, tuple(settled)), held)
                 if found.bound is not None:
                     bound = min(bound, found.bound // step * step)
                 better = self._placed(found.whole, mine)
@@ -160,7 +160,7 @@ class TableSearch:
             value = self._points(held)
             bound = plain["locality"]
             if value < bound and not self.should_stop():
-                found = self._aimed(Aim({}, LOCALITY_SCALE, LOCALITY_SCALE, tuple(settled)))
+                found = self._aimed(Aim({}, LOCALITY_SCALE, LOCALITY_SCALE, tuple(settled)), held)
                 if found.bound is not None:
                     bound = min(bound, found.bound)
                 better = self._points(found.whole)
@@ -171,8 +171,13 @@ class TableSearch:
         stopped = any(bounds[name] != value for name, value in values.items())
         return TableAnswer(plans, values, bounds, stopped)
 
-    def _aimed(self, aim: Aim, *, first: bool = False) -> _Found:
-        """Search for one aim: bound and whole columns. The first begins without columns, and ends roughly."""
+    def _aimed(
+        self, aim: Aim, held: Sequence[tuple[LightColumn, int]] = (), *, first: bool = False
+    ) -> _Found:
+        """Search for one aim: bound and whole columns, from those held.
+
+        The first begins without columns, and ends roughly.
+        """
         start = self._first(aim) if first else None
         if first and len(self.kinds) >= LEAST_SAMPLED:
             start = self._sampled(aim, start)
@@ -187,16 +192,17 @@ class TableSearch:
             self.should_stop,
             close=ROUGHLY if first else CLOSE,
         )
+        known = len(master.columns)
         bound = self._proved(master, relaxed)
-        if bound is not None and master.solve().value < bound * (1 - CLOSE):
+        if len(master.columns) > known and not self.should_stop():
             relaxed = relax(master, self.sources, self.columns, None, self.should_stop)
             again = self._proved(master, relaxed)
-            bound = bound if again is None else min(bound, again)
+            bound = again if bound is None else bound if again is None else min(bound, again)
         solution = master.solution()
         if not self.should_stop():
             enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
         solution += [0.0] * (len(master.columns) - len(solution))
-        counts = choose_whole(master, solution, self.seed)
+        counts = choose_whole(master, solution, _counts_of(master, held), self.seed)
         taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
         taken = self.trimmer.trim(taken, master.asked)
         for column, _ in taken:
@@ -302,6 +308,14 @@ class _Found:
 
     bound: int | None
     whole: list[tuple[LightColumn, int]]
+
+
+def _counts_of(master: PatternMaster, held: Sequence[tuple[LightColumn, int]]) -> list[int]:
+    """How often each column of a master is held."""
+    found: Counter[object] = Counter()
+    for column, count in held:
+        found[identity(column)] += count
+    return [found.pop(identity(column), 0) for column in master.columns]
 
 
 def terms_by_host(rows: RowSet) -> dict[str, object]:

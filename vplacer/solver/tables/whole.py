@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ortools.linear_solver import pywraplp
@@ -15,58 +15,144 @@ MOST_NODES = 400
 FREED = 150
 """Kinds freed beside those that the relaxation splits: the ones that have the most columns."""
 
+RELEASED = 2
+"""Hosts that are freed of each column of a freed kind; many hosts of a kind mostly keep what they have."""
+
+NEAR = 1e-5
+"""How near, relative, a whole answer is to the relaxed one to be the last tried."""
+
+NEAR_IN_POINTS = 1e-2
+"""The same where points are counted: what comes nearer takes long."""
+
 WHOLE = 1e-6
 
 
-def choose_whole(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...]:
-    """Return how often each column is taken, near a relaxed solution; all zero if nothing was found."""
-    found = _Rounding(master, solution).solve(seed)
-    if found is None:
+def choose_whole(
+    master: PatternMaster, solution: Sequence[float], held: Sequence[int], seed: int
+) -> tuple[int, ...]:
+    """Return how often each column is taken.
+
+    Args:
+        master: the columns and the rows.
+        solution: the relaxed one: what is whole in it is kept, unless nothing comes of that.
+        held: a whole answer known before; empty if there is none.
+        seed: for the solver.
+
+    Returns:
+        The best found, at least what is held; all zero if there is nothing.
+    """
+    floor = [int(value + WHOLE) for value in solution]
+    split = _split(master, solution)
+    tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: _Rounding(master, floor, split).solve(seed)]
+    if master.capped:
+        tries.append(lambda: _Rounding(master, floor, split, strict=True).solve(seed))
+    if any(held):
+        # From the answer held: the hosts where the relaxed one differs are chosen anew.
+        both = [min(one, other) for one, other in zip(floor, held, strict=True)]
+        differ = {
+            column.kind
+            for column, value, count in zip(master.columns, solution, held, strict=True)
+            if abs(value - count) > WHOLE
+        }
+        tries.append(lambda: _Rounding(master, both, differ).solve(seed, held))
+    else:
         # What was kept may stand in the way of rows that must be met.
-        found = _Rounding(master, [0.0] * len(solution)).solve(seed)
-    return found or (0,) * len(solution)
+        every = set(range(len(master.counts)))
+        tries.append(lambda: _Rounding(master, [0] * len(solution), every).solve(seed))
+    best = tuple(held) if any(held) else (0,) * len(solution)
+    wanted = _value(master, solution) * (1 - (NEAR_IN_POINTS if master.capped else NEAR))
+    for attempt in tries:
+        found = attempt()
+        if found is not None and _value(master, found) > _value(master, best):
+            best = found
+        if _value(master, best) >= wanted:
+            break
+    return best
 
 
-def choose_near(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...] | None:
-    """Return how often each column is taken, near a relaxed solution; None if that was not found."""
-    return _Rounding(master, solution).solve(seed)
+def _split(master: PatternMaster, solution: Sequence[float]) -> set[int]:
+    """The kinds whose hosts a relaxed solution splits or leaves without a column."""
+    used = [0.0] * len(master.counts)
+    split = set()
+    for column, value in zip(master.columns, solution, strict=True):
+        used[column.kind] += value
+        if value - int(value + WHOLE) > WHOLE:
+            split.add(column.kind)
+    return split | {kind for kind, count in enumerate(master.counts) if count - used[kind] > WHOLE}
+
+
+def _value(master: PatternMaster, counts: Sequence[float]) -> float:
+    """What columns are worth, times the scale; seats too many cost all points that such a seat may have."""
+    seats = [0.0] * len(master.items)
+    points = 0.0
+    for column, count in zip(master.columns, counts, strict=True):
+        points += column.points * count
+        for item, number in column.seats if count else ():
+            seats[item] += number * count
+    if master.capped:
+        most = _points_a_seat(master)
+        for have, asked, one in zip(seats, master.asked, most, strict=True):
+            points -= max(0.0, have - asked) * one
+    value = master.aim.point * points
+    for entry in master.items:
+        left = seats[entry.index]
+        for index in entry.classes:
+            placed = min(left, master.limits[index])
+            left -= placed
+            value += master.aim.weight.get(index, 0) * placed * master.scale
+    return value
+
+
+def _points_a_seat(master: PatternMaster) -> list[int]:
+    """The most points that a seat of each item may have."""
+    most = [0] * len(master.items)
+    for column in master.columns:
+        for item, count in column.seats:
+            most[item] = max(most[item], -(-column.points // count))
+    return most
 
 
 class _Rounding:
-    """The integer programme over the kinds that a relaxed solution leaves open."""
+    """The integer programme over some kinds; of the others, what is kept stays."""
 
-    def __init__(self, master: PatternMaster, solution: Sequence[float]) -> None:
-        self.master = master
-        self.kept = [int(value + WHOLE) for value in solution]
+    def __init__(
+        self, master: PatternMaster, kept: Sequence[int], open_kinds: set[int], *, strict: bool = False
+    ) -> None:
+        """Take the columns kept.
+
+        Args:
+            master: all columns and the rows.
+            kept: how often each column is taken already.
+            open_kinds: kinds of hosts that choose anew.
+            strict: seats too many cost what they may bring. Without, they are let in up to as many again:
+                much easier, and mostly as good.
+        """
+        self.master, self.strict = master, strict
+        self.kept = list(kept)
         left = list(master.counts)
-        split: set[int] = set()
-        for column, value, kept in zip(master.columns, solution, self.kept, strict=True):
-            left[column.kind] -= kept
-            if value - kept > WHOLE:
-                split.add(column.kind)
-        used = [0.0] * len(left)
-        for column, value in zip(master.columns, solution, strict=True):
-            used[column.kind] += value
-        split |= {kind for kind, count in enumerate(master.counts) if count - used[kind] > WHOLE}
-        self.free = self._freed(split, solution)
+        for column, count in zip(master.columns, kept, strict=True):
+            left[column.kind] -= count
+        self.free = self._freed(open_kinds)
         for number, column in enumerate(master.columns):
             if column.kind in self.free:
-                left[column.kind] += self.kept[number]
-                self.kept[number] = 0
+                released = min(self.kept[number], RELEASED)
+                left[column.kind] += released
+                self.kept[number] -= released
         self.left = left
 
-    def _freed(self, split: set[int], solution: Sequence[float]) -> set[int]:
-        """The split kinds, and the kinds with the most columns beside them."""
-        if not any(solution):
-            return set(range(len(self.master.counts)))
+    def _freed(self, open_kinds: set[int]) -> set[int]:
+        """The open kinds, and the kinds with the most columns beside them."""
         number: dict[int, int] = {}
         for column in self.master.columns:
             number[column.kind] = number.get(column.kind, 0) + 1
-        others = sorted((kind for kind in number if kind not in split), key=lambda k: (-number[k], k))
-        return split | set(others[:FREED])
+        others = sorted((kind for kind in number if kind not in open_kinds), key=lambda k: (-number[k], k))
+        return open_kinds | set(others[:FREED])
 
-    def solve(self, seed: int) -> tuple[int, ...] | None:
-        """Return how often each column is taken, None if nothing was found within the nodes."""
+    def solve(self, seed: int, hint: Sequence[int] = ()) -> tuple[int, ...] | None:
+        """Return how often each column is taken, None if nothing was found within the nodes.
+
+        ``hint``: an answer to begin with.
+        """
         solver = pywraplp.Solver.CreateSolver("SCIP")
         solver.SetSolverSpecificParametersAsString(
             f"limits/nodes = {MOST_NODES}\nlimits/stallnodes = {MOST_NODES // 4}\n"
@@ -80,6 +166,10 @@ class _Rounding:
             for number, column in enumerate(self.master.columns)
             if column.kind in self.free and self.left[column.kind] > 0
         }
+        if hint:
+            solver.SetHint(
+                list(variables.values()), [hint[number] - self.kept[number] for number in variables]
+            )
         if solver.Solve() not in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.FEASIBLE):
             return None
         chosen = {number: round(variable.solution_value()) for number, variable in variables.items()}
@@ -96,8 +186,10 @@ class _Rounding:
                 seated[item] += count * kept
             for name, weight in column.terms if kept else ():
                 in_rows[name] += weight * kept
-        of_item = [
-            solver.Constraint(-count, asked - count if master.capped else infinity)
+        of_item = [solver.Constraint(-count, infinity) for count in seated]
+        times = 1 if self.strict else 2
+        of_cap = [
+            solver.Constraint(-infinity, infinity if not master.capped else asked * times - count)
             for count, asked in zip(seated, master.asked, strict=True)
         ]
         of_row = {
@@ -122,7 +214,21 @@ class _Rounding:
             for row in master.rows.rows:
                 if row.auxiliary.get(name):
                     of_row[row.name].SetCoefficient(variable, row.auxiliary[name])
-        return _Rows(of_item, of_row, objective)
+        if self.strict:
+            self._allow_more(solver, of_cap, objective)
+        return _Rows(of_item, of_cap, of_row, objective)
+
+    def _allow_more(
+        self, solver: pywraplp.Solver, of_cap: Sequence[pywraplp.Constraint], objective: pywraplp.Objective
+    ) -> None:
+        """Let columns seat more than is asked for, at the price of all points that such a seat may have.
+
+        Seats too many are dropped afterwards, those with the fewest points first.
+        """
+        for cap, points in zip(of_cap, _points_a_seat(self.master), strict=True):
+            more = solver.NumVar(0, solver.infinity(), "")
+            cap.SetCoefficient(more, -1)
+            objective.SetCoefficient(more, -self.master.aim.point * points / self.master.scale)
 
     def _column(
         self,
@@ -135,6 +241,7 @@ class _Rounding:
         of_kind[column.kind].SetCoefficient(variable, 1)
         for item, count in column.seats:
             rows.of_item[item].SetCoefficient(variable, count)
+            rows.of_cap[item].SetCoefficient(variable, count)
         for name, weight in column.terms:
             rows.of_row[name].SetCoefficient(variable, weight)
         if self.master.aim.point:
@@ -147,5 +254,6 @@ class _Rows:
     """Rows of the integer programme that columns add to."""
 
     of_item: list[pywraplp.Constraint]
+    of_cap: list[pywraplp.Constraint]
     of_row: dict[str, pywraplp.Constraint]
     objective: pywraplp.Objective
