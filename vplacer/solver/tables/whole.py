@@ -43,7 +43,7 @@ def choose_whole(
     """
     floor = [int(value + WHOLE) for value in solution]
     split = _split(master, solution)
-    tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: _Rounding(master, floor, split).solve(seed)]
+    tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: choose_near(master, solution, seed)]
     if master.capped:
         tries.append(lambda: _Rounding(master, floor, split, strict=True).solve(seed))
     if any(held):
@@ -110,6 +110,12 @@ def _points_a_seat(master: PatternMaster) -> list[int]:
         for item, count in column.seats:
             most[item] = max(most[item], -(-column.points // count))
     return most
+
+
+def choose_near(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...] | None:
+    """Return how often each column is taken, near a relaxed solution; None if that was not found."""
+    floor = [int(value + WHOLE) for value in solution]
+    return _Rounding(master, floor, _split(master, solution)).solve(seed)
 
 
 class _Rounding:
