@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,10 +163,14 @@ class TablePrices:
     @property
     def open_kinds(self) -> list[int]:
         """Kinds whose best may be better than the last prices say."""
+        return self.open_in(set(range(len(self.starts))))
+
+    def open_in(self, families: Collection[int]) -> list[int]:
+        """Return those of some families."""
         return [
             first + index
-            for first, starts in zip(self.first, self.starts, strict=True)
-            for index in sorted(starts.open_kinds)
+            for number, (first, starts) in enumerate(zip(self.first, self.starts, strict=True))
+            for index in sorted(starts.open_kinds if number in families else ())
         ]
 
     def seatings(self, pattern: Pattern) -> list[tuple[Seating, int]]:

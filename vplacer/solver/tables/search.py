@@ -221,11 +221,11 @@ class TableSearch:
             duals = replace(duals, point=0)
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
             told = not any(source.untold for source in self.sources)
-        unsure = sorted({*self.prices.open_kinds, *self.tables.doubtful()})
+        open_kinds = set(self.tables.open_at(duals))
+        unsure = sorted({*open_kinds, *self.tables.doubtful()})
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work
-        open_kinds = set(self.prices.open_kinds)
         for number in unsure:
             price = self.prover.price_one(number, duals)
             if price is not None:

@@ -126,21 +126,36 @@ class TableSource:
 
     def price(self, duals: Duals, deep: bool) -> Array:
         """Return the best value of each kind."""
+        return self.prices.solve(lambda family: self._worth(family, duals), deep)
+
+    def _worth(self, family: int, duals: Duals) -> Array:
+        """What each seating of a family is worth."""
         item = np.array(duals.item, np.int64)
+        seats = self.prices.starts[family].family.seatings
+        value = item[self._item[family]] + self._points[family] * duals.point
+        if any(self._terms[family].values()):
+            charges = [
+                sum(duals.row[name] * weight for name, weight in self._terms[family][s.item].items())
+                for s in seats
+            ]
+            value = value - np.array(charges, np.int64)
+        kept: Array = np.maximum(value, 0)
+        return kept
 
-        def worth(family: int) -> Array:
-            seats = self.prices.starts[family].family.seatings
-            value = item[self._item[family]] + self._points[family] * duals.point
-            if any(self._terms[family].values()):
-                charges = [
-                    sum(duals.row[name] * weight for name, weight in self._terms[family][s.item].items())
-                    for s in seats
-                ]
-                value = value - np.array(charges, np.int64)
-            kept: Array = np.maximum(value, 0)
-            return kept
-
-        return self.prices.solve(worth, deep)
+    def open_at(self, duals: Duals) -> list[int]:
+        """Kinds whose best may be better than their price: VMs worth something may be divided."""
+        worth_it = {
+            number
+            for number, starts in enumerate(self.prices.starts)
+            if starts.open_kinds
+            and any(
+                value > 0 and seating.splits
+                for value, seating in zip(
+                    self._worth(number, duals).tolist(), starts.family.seatings, strict=True
+                )
+            )
+        }
+        return self.prices.open_in(worth_it)
 
     def doubtful(self) -> list[int]:
         """Kinds whose last price is above what the host takes, as far as that is known."""

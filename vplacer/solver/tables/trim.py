@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -44,8 +45,12 @@ class Trimmer:
         return result[::-1]
 
     def without(self, column: LightColumn, dropped: Mapping[int, int]) -> LightColumn | None:
-        """Return a column less some seats, those with the fewest points first; None if nothing is left."""
+        """Return a column less some seats, those with the fewest points first; None if nothing is left.
+
+        VMs whose cards are near only if others take the rest of them go too.
+        """
         gone = dict(dropped)
+        lost: Counter[int] = Counter(dropped)
         points = column.points
         source: object
         if isinstance(column.source, HostPlan):
@@ -56,8 +61,12 @@ class Trimmer:
                 drop = min(count, gone.get(item, 0))
                 gone[item] = gone.get(item, 0) - drop
                 points -= drop * options[index][number].points
-                if count > drop:
+                if count > drop and not options[index][number].settles:
                     chosen.append((index, number, count - drop))
+                elif count > drop:
+                    # What it promises counted on cards that VMs now dropped may have taken.
+                    points -= (count - drop) * options[index][number].points
+                    lost[item] += count - drop
             source = replace(column.source, chosen=tuple(chosen), vgpus=())
         else:
             kept = []
@@ -65,12 +74,13 @@ class Trimmer:
                 drop = min(count, gone.get(seating.item, 0))
                 gone[seating.item] = gone.get(seating.item, 0) - drop
                 points -= drop * seating.points
-                if count > drop:
+                if count > drop and seating.sure:
                     kept.append((seating, count - drop))
+                elif count > drop:
+                    points -= (count - drop) * seating.points
+                    lost[seating.item] += count - drop
             source = tuple(kept)
-        seats = tuple(
-            (item, n - dropped.get(item, 0)) for item, n in column.seats if n > dropped.get(item, 0)
-        )
+        seats = tuple((item, n - lost[item]) for item, n in column.seats if n > lost[item])
         if not seats:
             return None
         host = self.kinds[column.kind].task.state.host.moid
