@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from vplacer.solver.tables.evictions import seat_of
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import LightColumn
 from vplacer.solver.tables.movers import Mover
@@ -62,7 +63,23 @@ class Mender:
             if not (self._added(item) or self._seated(item) or self._stays(item)):
                 break
             lost = lost_seats(self.whole, self.items)
+        self._keep_at_home()
         return [(column, 1) for column in staying(self.whole, self.items, self.worth)]
+
+    def _keep_at_home(self) -> None:
+        """Let movers stay that leave for nothing: what is seated on their host fits beside them."""
+        for at, column in enumerate(self.whole):
+            source = column.source
+            for mover in source.gone if isinstance(source, Taken) else ():
+                now = self.whole[at].source
+                assert isinstance(now, Taken)
+                left, seat = self._left(at), seat_of(mover, now.beginning.member)
+                if left is None or seat is None or not left.has(seat):
+                    continue
+                gone = tuple(other for other in now.gone if other is not mover)
+                changed = self._made(self.whole[at], gone, now.seats)
+                if changed is not None and self.holds(changed):
+                    self._change(at, changed)
 
     def _added(self, item: int) -> bool:
         """Seat one more VM of an item where there is room for it."""

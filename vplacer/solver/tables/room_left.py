@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vplacer.constraints.supply import Amount
-from vplacer.solver.tables.evictions import seat_of
+from vplacer.solver.tables.evictions import TodaysSeat, seat_of
 from vplacer.solver.tables.families import Member
 from vplacer.solver.tables.movers import Mover
 from vplacer.solver.tables.seatings import Part, Seating, Slot
@@ -30,7 +30,7 @@ class RoomLeft:
             for slot, taken in part.takes:
                 self.sizes[part.position, slot] = self.sizes.get((part.position, slot), 0) - taken * count
 
-    def has(self, seating: Seating) -> bool:
+    def has(self, seating: Seating | TodaysSeat) -> bool:
         """Whether a seating finds its devices, cores and memory; shares of cards are not looked at."""
         for part in seating.parts:
             if part.position >= 0 and not part.amount.fits(self.nodes[part.position]):
