@@ -23,6 +23,8 @@ from tests.solver.outcome import Outcome, check_expected, claimed, decide
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.yaml_marks import parse_document
 from vplacer.solver import solve as solve_module
+from vplacer.solver.relaxing.applied import is_solved
+from vplacer.solver.relaxing.model import GivenUp, WayOut
 
 CASES = REPO / "tests" / "cases" / "solver"
 _KEYS = {"title", "source", "site", "claims", "request", "options", "expect", "xfail"}
@@ -74,3 +76,15 @@ def test_column_generation_finds_as_much(case: dict[str, Any], monkeypatch: pyte
         assert level.value == best.value, level.id
         if level.bound is not None:
             assert (level.bound >= best.value) if level.maximise else (level.bound <= best.value), level.id
+
+
+def test_a_part_of_a_gang_cannot_be_left_out() -> None:
+    """The others would have a place, and may not take it."""
+    title = "a gang that must leave its host has no place, and leaving out a part of it is no way out"
+    case = next(param.values[0] for param in solver_cases() if param.values[0]["title"] == title)  # type: ignore[index]
+    problem = _run(case).problem
+    ids = {demand.name: demand.id for demand in problem.request.demands}
+    some, every = ["rank-1", "rank-3"], ["rank-1", "rank-2", "rank-3"]
+    for names, solved in ((some, False), (every, True)):
+        left_out = GivenUp("leave_out", "", 1, demands=tuple(ids[name] for name in names))
+        assert is_solved(problem, WayOut((left_out,), 1, False), (), seed=1) is solved

@@ -44,7 +44,15 @@ def is_solved(problem: Problem, way: WayOut, movers: Sequence[Demand | None], se
     """Whether all finds a place, and the judge accepts it, with a way out applied."""
     from vplacer.solver.solve import searched
 
+    if _splits_a_gang(problem, way):
+        return False
     changed = applied(problem, way, movers)
     options = SolveOptions(seed=seed, levels=("placed",))
     found = searched(changed, options)
     return found is not None and len(found.placements) == len(changed.request.demands)
+
+
+def _splits_a_gang(problem: Problem, way: WayOut) -> bool:
+    """Whether a way out leaves out some of a gang: the others could not be placed without them."""
+    gone = {demand for change in way.changes if change.kind == "leave_out" for demand in change.demands}
+    return any(0 < len(gone.intersection(gang.vms)) < len(gang.vms) for gang in problem.request.rules.gangs)
