@@ -9,7 +9,9 @@ import pytest
 from tests.plan.cases import case_named, check_golden
 from vplacer.plan.model import DriftItem, MissingPart, ObjectKind, OverlayRef, Plan
 from vplacer.report.plan_text import plan_text, summary_text
+from vplacer.report.solution_text import level_text
 from vplacer.report.style import Style, use_colour
+from vplacer.solver.verdict import HostReason, LevelResult
 
 GOLDEN = {
     "mix.txt": ("a bit of everything", 0),
@@ -42,6 +44,33 @@ def test_colour_only_wraps_what_plain_text_says() -> None:
     for code in ("0", "1", "2", "31", "32", "33", "36"):
         plain = plain.replace(f"\x1b[{code}m", "")
     assert plain == plan_text(plan, verbosity=2)
+
+
+@pytest.mark.parametrize(
+    ("maximise", "value", "bound", "unit", "expected"),
+    [
+        (True, 5, 5, "points", "future room optimal"),
+        (True, -5, 7, "points", "future room: -5 of at most 7 points"),
+        (False, 7, 5, "points", "future room: 7 points, at least 5"),
+        (False, 7, 0, "future", "future room: 7, at least 0"),
+        (True, 7, None, "points", "future room: 7, no bound known"),
+    ],
+)
+def test_a_level_is_told_with_its_bound(
+    maximise: bool, value: int, bound: int | None, unit: str, expected: str
+) -> None:
+    assert level_text(LevelResult("room", "future room", maximise, value, bound, unit)) == expected
+
+
+def test_a_search_for_ways_out_that_was_cut_short_is_not_said_to_be_one_that_found_none() -> None:
+    plan = case_named("nothing fits and nothing helps").plan()
+    reasons = tuple(
+        replace(item, rejections=(HostReason("not-looked-at", (("h", "no time"),)),))
+        for item in plan.verdict.reasons
+    )
+    text = plan_text(replace(plan, verdict=replace(plan.verdict, reasons=reasons)))
+    assert "Ways out were not looked for to the end." in text
+    assert "No single change" not in text
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from vplacer.solver.verdict import DemandReasons, HostReason, Status
 MOST_HOSTS = 6
 """So many hosts are named a constraint; the rest is counted."""
 MOST_EVIDENCE = 2
+_NO_WAY = "No single change that was tried makes room."
 
 
 def infeasible_lines(plan: Plan, style: Style = PLAIN) -> list[str]:
@@ -56,7 +57,8 @@ def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLA
     for conflict in first.conflicts:
         lines += _conflict(conflict, plan.name(first.demand))
     if not first.relaxations:
-        return [*lines, "No single change that was tried makes room."]
+        cut = any(item.constraint == "not-looked-at" for item in first.rejections)
+        return [*lines, "Ways out were not looked for to the end." if cut else _NO_WAY]
     ordered = sorted(first.relaxations, key=lambda item: (item.cost, item.text))
     ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
     return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways))]

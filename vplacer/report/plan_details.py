@@ -138,11 +138,10 @@ def _waits(step: Step, numbers: dict[str, int]) -> str:
 def solver_lines(plan: Plan) -> list[str]:
     """Return the levels of the objective with value and bound, and what the answer rests on."""
     verdict = plan.verdict
-    rows = [("level", "value", "bound", "unit")]
-    rows += [
-        (level.title, str(level.value), "?" if level.bound is None else str(level.bound), level.unit)
-        for level in verdict.levels
-    ]
+    rows = [("level", "value", "bound", "gap", "unit")]
+    for level in verdict.levels:
+        bound, gap = ("?" if number is None else str(number) for number in (level.bound, level.gap))
+        rows.append((level.title, str(level.value), bound, gap, level.unit))
     head = f"Solver {verdict.solver_version}, seed {verdict.seed}: {verdict.status.value}"
     lines = [head, *(f"  {line}" for line in aligned(rows))]
     return lines + [f"  assumed: {text}" for text in verdict.assumptions]

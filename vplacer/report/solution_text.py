@@ -40,10 +40,12 @@ def proof_line(plan: Plan, seconds: float | None = None) -> str:
 
 
 def level_text(level: LevelResult) -> str:
-    """Say one level: optimal, or how far from the best that is possible."""
+    """Say one level: optimal, or its value and the best that may be possible."""
     if level.proved:
         return f"{level.title} optimal"
-    if level.gap is None:
-        return f"{level.title} without a bound"
-    best = "most" if level.maximise else "least"
-    return f"{level.title} within {level.gap} of the {best}"
+    if level.bound is None:
+        return f"{level.title}: {level.value}, no bound known"
+    unit = "" if level.title.startswith(level.unit) else f" {level.unit}"
+    if level.maximise:
+        return f"{level.title}: {level.value} of at most {level.bound}{unit}"
+    return f"{level.title}: {level.value}{unit}, at least {level.bound}"

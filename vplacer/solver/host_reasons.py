@@ -15,9 +15,7 @@ from vplacer.solver.verdict import HostReason
 _OTHERS = Rejection("others", "it fits here by itself, and not together with what is planned")
 """Where nothing that is looked at stands in the way: a search that was stopped may have left it out."""
 
-NOT_LOOKED_AT = Rejection(
-    "not-looked-at", "not looked at: the work or the time allowed for reasons was used up before"
-)
+NOT_LOOKED_AT = Rejection("not-looked-at", "the work or the time allowed for reasons was used up before")
 
 
 class HostReasons:

@@ -189,6 +189,7 @@ def _level_results(instance: Instance, values: dict[str, int], answer: Answer) -
 
     The solvers see what can change; values count everything. The part that no choice can change
     (settled VMs, untouched hosts) is the difference at the answer, and belongs to the bound too.
+    Of what counts against an answer there is never less than none.
     """
     results = []
     for level in instance.levels:
@@ -200,6 +201,8 @@ def _level_results(instance: Instance, values: dict[str, int], answer: Answer) -
         else:
             sign = 1 if level.maximise else -1
             bound = value + sign * (bound - reached)
+        if bound is None and value == 0 and not level.maximise:
+            bound = 0
         results.append(LevelResult(level.id, level.title, level.maximise, value, bound, level.unit))
     return tuple(results)
 
