@@ -29,15 +29,26 @@ class Trimmer:
         for column, count in taken:
             for item, number in column.seats:
                 extra[item] += number * count
+        # First where no other VM has to go with those dropped.
+        return self._pass(self._pass(taken, extra, alone=True), extra, alone=False)
+
+    def _pass(self, taken: Taken, extra: list[int], *, alone: bool) -> Taken:
+        """Trim columns while there are seats too many, from the last to the first.
+
+        ``alone``: only where nobody else has to go.
+        """
         result: Taken = []
         for column, count in reversed(taken):
             left = count
             while left and any(extra[item] > 0 for item, _ in column.seats):
                 dropped = {item: min(n, extra[item]) for item, n in column.seats if extra[item] > 0}
+                smaller = self.without(column, dropped)
+                seats = dict(smaller.seats) if smaller is not None else {}
+                if alone and any(seats.get(item, 0) != n - dropped.get(item, 0) for item, n in column.seats):
+                    break
                 for item, number in dropped.items():
                     extra[item] -= number
                 left -= 1
-                smaller = self.without(column, dropped)
                 if smaller is not None:
                     result.append((smaller, 1))
             if left:
