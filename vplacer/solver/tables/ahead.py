@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.finer import Finer
-from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.shares import WAYS, shared_out
-from vplacer.solver.tables.step import Rows, Step, Takes
+from vplacer.solver.tables.slots import State, Takes
+from vplacer.solver.tables.step import Rows, Step
 from vplacer.solver.tables.symmetry import canonical, moved
 
 Array = npt.NDArray[Any]
@@ -104,7 +105,9 @@ class Ahead:
                     if split not in splits:
                         splits.append(split)
         most = (table.most[0] * table.units.millicores, table.most[1] * table.units.memory_mib)
-        wider = build_table((*table.seatings, *made), table.states, most, table.units)
+        wider = build_table(
+            (*table.seatings, *made), table.states, most, table.units, openings=table.openings
+        )
         return _Position(wider, len(table.seatings), tuple(tuple(splits) for splits in made.values()))
 
     def fill(

@@ -11,6 +11,7 @@ from vplacer.inventory.pci import PciAddress
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import HostState
+from vplacer.solver.tables.cards import card_choices
 from vplacer.solver.tables.items import Item
 from vplacer.solver.vgpu_patterns import card_patterns
 
@@ -69,25 +70,55 @@ def seat_vgpus(state: HostState, needs: dict[str, int]) -> tuple[tuple[int, str,
     if not names:
         return ()
     held: dict[PciAddress, tuple[str, ...]] = dict(state.vgpu_held)
-    cells = [cell for cell in state.cells if cell.card.kind == "gpu" and cell.card.vgpu]
-    reached: dict[tuple[int, ...], tuple[tuple[int, tuple[int, ...]], ...]] = {(0,) * len(names): ()}
+    cards = [
+        (cell.index, card_patterns(state.host, cell.card, held.get(cell.addresses[0], ()), names))
+        for cell in state.cells
+        if cell.card.kind == "gpu" and cell.card.vgpu
+    ]
     wanted = tuple(needs[name] for name in names)
-    for cell in cells:
-        patterns = card_patterns(state.host, cell.card, held.get(cell.addresses[0], ()), names)
+    found = _one_profile_a_card(cards, wanted) or _together(cards, wanted)
+    if found is None:
+        raise InternalError("vGPUs were counted that no card takes", obj=state.host.name)
+    return tuple(
+        (cell, name, count)
+        for cell, pattern in found
+        for name, count in zip(names, pattern, strict=True)
+        if count
+    )
+
+
+Cards = Sequence[tuple[int, list[tuple[int, ...]]]]
+"""Cell and patterns of each card."""
+
+Seated = tuple[tuple[int, tuple[int, ...]], ...]
+"""Cell and vGPUs per profile of each card that gets any."""
+
+
+def _one_profile_a_card(cards: Cards, wanted: tuple[int, ...]) -> Seated | None:
+    """Seat vGPUs on cards of one profile each, first on those that have no choice; None if some are left."""
+    choices = [(cell, card_choices(tuple(patterns))) for cell, patterns in cards]
+    found: dict[int, tuple[int, ...]] = {}
+    left = list(wanted)
+    for cell, gives in sorted(choices, key=lambda c: sum(map(bool, c[1] or ())) > 1):
+        profile = next((n for n, most in enumerate(gives or ()) if most and left[n]), None)
+        if gives is not None and profile is not None:
+            count = min(left[profile], gives[profile])
+            left[profile] -= count
+            found[cell] = tuple(count if n == profile else 0 for n in range(len(wanted)))
+    return None if any(left) else tuple(sorted(found.items()))
+
+
+def _together(cards: Cards, wanted: tuple[int, ...]) -> Seated | None:
+    """Seat vGPUs by trying the patterns of each card in turn; None if they do not fit."""
+    reached: dict[tuple[int, ...], Seated] = {(0,) * len(wanted): ()}
+    for cell, patterns in cards:
         then = dict(reached)
         for counts, way in reached.items():
             for pattern in patterns:
                 total = tuple(a + b for a, b in zip(counts, pattern, strict=True))
                 if any(pattern) and all(a <= b for a, b in zip(total, wanted, strict=True)):
-                    then.setdefault(total, (*way, (cell.index, pattern)))
+                    then.setdefault(total, (*way, (cell, pattern)))
         reached = then
         if wanted in reached:
             break
-    if wanted not in reached:
-        raise InternalError("vGPUs were counted that no card takes", obj=state.host.name)
-    return tuple(
-        (cell, name, count)
-        for cell, pattern in reached[wanted]
-        for name, count in zip(names, pattern, strict=True)
-        if count
-    )
+    return reached.get(wanted)

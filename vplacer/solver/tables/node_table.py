@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.errors import InternalError
+from vplacer.solver.tables.slots import Opening, State, Takes, fixed, most_devices, taken
 from vplacer.solver.tables.symmetry import canonical, symmetries
 
 Ints = npt.NDArray[Any]
-State = tuple[int, ...]
-"""Free devices per slot of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class NodeSeating:
     """One way for an item to sit on a node. ``takes``: (slot, count), sorted."""
 
     item: int
-    takes: tuple[tuple[int, int], ...]
+    takes: Takes
     millicores: int
     memory_mib: int
     points: int
@@ -58,8 +57,8 @@ class NodeTable:
     """One kind of node.
 
     ``most``: the largest residual, in units, that is looked up. ``canonical``: for each state, the number
-    of the one that stands for all like it: the table has only these. ``_sorts``: seatings by what they
-    take, those taken by the same VMs together.
+    of the one that stands for all like it: the table has only these. ``openings``: which slots are opened
+    from others. ``_sorts``: seatings by what they take, those taken by the same VMs together.
     """
 
     seatings: tuple[NodeSeating, ...]
@@ -69,20 +68,21 @@ class NodeTable:
     index: dict[State, int]
     canonical: Ints
     orders: tuple[tuple[int, ...], ...] = ()
+    openings: tuple[Opening, ...] = ()
     _sorts: tuple[tuple[int, ...], ...] = ()
     _after: tuple[tuple[tuple[int, int], ...], ...] = ()
-    _beside: dict[tuple[tuple[int, int], ...], Ints] = field(default_factory=dict)
+    _beside: dict[Takes, Ints] = field(default_factory=dict)
     _alike: dict[tuple[int, int, int, int], list[int]] = field(default_factory=dict)
 
     def flat(self, state: Any, cores: Any, memory: Any) -> Any:
         """Return the position of a residual in ``values``: of one, or of an array of them."""
         return (self.canonical[state] * (self.most[0] + 1) + cores) * (self.most[1] + 1) + memory
 
-    def after(self, takes: tuple[tuple[int, int], ...]) -> Ints:
+    def after(self, takes: Takes) -> Ints:
         """Return, for each state, the state after some devices are taken; -1 where it cannot give them."""
         known = self._beside.get(takes)
         if known is None:
-            found = [taken(state, takes) for state in self.states]
+            found = [taken(state, takes, self.openings) for state in self.states]
             known = np.array([-1 if f is None else self.index.get(f, -1) for f in found], np.int32)
             self._beside[takes] = known
         return known
@@ -129,7 +129,7 @@ class NodeTable:
         if not order:
             return []
         for number in self._alike[_look(self.seatings[order[0]])]:
-            after = taken(state, self.seatings[number].takes)
+            after = taken(state, self.seatings[number].takes, self.openings)
             if after is not None:
                 rest = self._reseat(after, order[1:])
                 if rest is not None:
@@ -250,7 +250,8 @@ def build_table(
     starts: Iterable[State],
     most: tuple[int, int],
     units: Units,
-    beside: Iterable[tuple[tuple[int, int], ...]] = (),
+    beside: Iterable[Takes] = (),
+    openings: tuple[Opening, ...] = (),
 ) -> NodeTable:
     """Build the table of a kind of node, without values yet.
 
@@ -260,19 +261,21 @@ def build_table(
         most: the largest millicores and MiB that a residual has.
         beside: what VMs that are no seatings of the node alone may take of it.
         units: steps of the axes; no seating takes less than one step of cores.
+        openings: which slots are opened from others.
     """
-    members: dict[tuple[tuple[int, int], ...], list[int]] = {(): []}
+    members: dict[Takes, list[int]] = {(): []}
     for number, seating in enumerate(seatings):
         members.setdefault(seating.takes, []).append(number)
     contents = {
         take: frozenset(_look(seatings[number]) for number in numbers) for take, numbers in members.items()
     }
     others = set(beside)
-    states = _closure(set(starts), [*contents, *others])
+    states = _closure(set(starts), [*contents, *others], openings)
     slots = len(states[0]) if states else 0
-    orders = symmetries(contents, slots)
+    orders = symmetries(contents, slots, fixed(openings))
     stands = [canonical(state, orders) for state in states]
-    kept = sorted(set(stands), key=lambda state: (sum(state), state))
+    # What is left after anything is taken comes before.
+    kept = sorted(set(stands), key=lambda state: (most_devices(state, openings), state))
     number_of = {state: number for number, state in enumerate(kept)}
     sort_of = {content: n for n, content in enumerate(dict.fromkeys(contents.values()))}
     members_of = {sort_of[contents[take]]: tuple(numbers) for take, numbers in reversed(members.items())}
@@ -280,7 +283,7 @@ def build_table(
     for state in kept:
         here = set()
         for take, content in contents.items():
-            after = taken(state, take) if take else None
+            after = taken(state, take, openings) if take else None
             if after is not None:
                 here.add((sort_of[content], number_of[canonical(after, orders)]))
         afters.append(tuple(sorted(here)))
@@ -292,6 +295,7 @@ def build_table(
         index={state: number for number, state in enumerate(states)},
         canonical=np.array([number_of[state] for state in stands], np.int64),
         orders=tuple(orders),
+        openings=openings,
         _sorts=tuple(members_of[n] for n in range(len(members_of))),
         _after=tuple(afters),
     )
@@ -301,25 +305,15 @@ def _look(seating: NodeSeating) -> tuple[int, int, int, int]:
     return (seating.item, seating.millicores, seating.memory_mib, seating.points)
 
 
-def _closure(starts: set[State], takes: Sequence[tuple[tuple[int, int], ...]]) -> tuple[State, ...]:
+def _closure(starts: set[State], takes: Sequence[Takes], openings: Sequence[Opening]) -> tuple[State, ...]:
     """All states that are reached by taking devices."""
     found = set(starts)
     todo = list(found)
     while todo:
         state = todo.pop()
         for take in takes:
-            after = taken(state, take)
+            after = taken(state, take, openings)
             if after is not None and after not in found:
                 found.add(after)
                 todo.append(after)
     return tuple(sorted(found, key=lambda state: (sum(state), state)))
-
-
-def taken(state: State, takes: tuple[tuple[int, int], ...]) -> State | None:
-    """Return the state after some devices are taken, None if there are not so many."""
-    left = list(state)
-    for slot, count in takes:
-        left[slot] -= count
-        if left[slot] < 0:
-            return None
-    return tuple(left)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from vplacer.constraints.supply import Amount
 from vplacer.solver.tables.node_table import NodeTable
 from vplacer.solver.tables.seatings import Seating
+from vplacer.solver.tables.slots import most_devices
 
 Array = npt.NDArray[Any]
 
@@ -65,7 +66,10 @@ class Again:
             default=None,
         )
         self._cores = min((p.amount.millicores for s in with_devices for p in s.parts), default=0)
-        self._free = [np.array([sum(state) for state in table.states], np.int64) for table in tables]
+        self._free = [
+            np.array([most_devices(state, table.openings) for state in table.states], np.int64)
+            for table in tables
+        ]
 
     def may(self, residuals: Residuals) -> Array:
         """Which rows have devices and cores for one that takes devices."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,26 +15,22 @@ import numpy.typing as npt
 
 from vplacer.constraints.supply import Amount
 from vplacer.solver.host_state import HostState
+from vplacer.solver.tables.cards import Share, SharedCards
 from vplacer.solver.tables.deeper import Deeper
 from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.floating_rows import RowMaker
-from vplacer.solver.tables.node_table import NodeSeating, NodeTable, State, build_table
+from vplacer.solver.tables.node_table import NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
+from vplacer.solver.tables.richness import StateCount
 from vplacer.solver.tables.seatings import Seating
-from vplacer.solver.tables.step import Rows, Step, Takes
+from vplacer.solver.tables.slots import Opening, State, Takes
+from vplacer.solver.tables.step import Rows, Step
 from vplacer.solver.tables.units import units_for
-from vplacer.solver.tables.vgpu_room import vgpu_room
 
 Array = npt.NDArray[Any]
-
-MOST_STATES = 120
-"""Device states of one kind of node beyond which its hosts are priced one by one."""
-
-MOST_SPLITS = 400
-"""Ways to split the vGPUs of a host over its nodes beyond which it is priced by itself."""
 
 
 @dataclass
@@ -67,11 +61,15 @@ class FamilyStarts:
 
 @dataclass(frozen=True)
 class _Node:
-    """One node position of a family: its slots in order, its own seatings, and which these are."""
+    """One node position of a family: its slots in order, its own seatings, and which these are.
+
+    ``openings``: which of its slots are opened from others.
+    """
 
     slots: tuple[object, ...]
     seatings: tuple[NodeSeating, ...]
     names: tuple[int, ...]
+    openings: tuple[Opening, ...]
 
 
 class StartsBuilder:
@@ -101,7 +99,7 @@ class StartsBuilder:
         self, node: _Node, states: set[State], most: tuple[int, int], extra: set[Any], amounts: set[Amount]
     ) -> object:
         """Note what a node asks of its table; return the table's key."""
-        key = (node.seatings, len(node.slots))
+        key = (node.seatings, len(node.slots), node.openings)
         wanted = self._wanted.setdefault(
             key, {"states": set(), "most": (0, 0), "extra": set(), "amounts": set()}
         )
@@ -114,9 +112,12 @@ class StartsBuilder:
     def _make(self) -> None:
         for key, wanted in self._wanted.items():
             seatings: tuple[NodeSeating, ...] = key[0]  # type: ignore[index]
+            openings: tuple[Opening, ...] = key[2]  # type: ignore[index]
             own = {Amount(seating.millicores, seating.memory_mib) for seating in seatings}
             units = units_for(own | wanted["amounts"], wanted["most"])
-            self.tables[key] = build_table(seatings, wanted["states"], wanted["most"], units, wanted["extra"])
+            self.tables[key] = build_table(
+                seatings, wanted["states"], wanted["most"], units, wanted["extra"], openings
+            )
 
 
 class _Plan:
@@ -130,10 +131,12 @@ class _Plan:
         if -1 in used:
             self.positions.append(-1)
         self.profiles = tuple(sorted({name for s in family.seatings for name, _ in s.tokens}))
+        self.cards = SharedCards([member.kind.task.state for member in family.members], self.profiles)
         self.nodes: list[_Node] = []
         self.spanning: list[int] = []
         self._sort()
-        self.splits = [self._splits(member) for member in family.members]
+        real = sum(position >= 0 for position in self.positions)
+        self.splits = [self.cards.splits(number, real) for number in range(len(family.members))]
         self.keys: list[object] = []
         self.too_rich = self._too_rich()
 
@@ -147,7 +150,10 @@ class _Plan:
             else:
                 self.spanning.append(number)
         for position in self.positions:
-            slots: set[object] = {("token", name) for name in self.profiles} if position >= 0 else set()
+            slots: set[object] = set()
+            if position >= 0:
+                slots |= {("token", name) for name in self.profiles}
+                slots |= {("cards",)} if self.cards.gives else set()
             for seating in self.family.seatings:
                 slots |= {
                     slot for part in seating.parts if part.position == position for slot, _ in part.takes
@@ -156,8 +162,14 @@ class _Plan:
             at = {slot: number for number, slot in enumerate(ordered)}
             made = [self._node_seating(self.family.seatings[number], at) for number in mine[position]]
             order = sorted(range(len(made)), key=lambda n: (made[n].item, made[n].takes, made[n].points))
+            openings = self.cards.openings(ordered) if position >= 0 else ()
             self.nodes.append(
-                _Node(ordered, tuple(made[n] for n in order), tuple(mine[position][n] for n in order))
+                _Node(
+                    ordered,
+                    tuple(made[n] for n in order),
+                    tuple(mine[position][n] for n in order),
+                    openings,
+                )
             )
 
     def _node_seating(self, seating: Seating, at: Mapping[object, int]) -> NodeSeating:
@@ -169,61 +181,46 @@ class _Plan:
             seating.item, tuple(sorted(takes.items())), amount.millicores, amount.memory_mib, seating.points
         )
 
-    def _splits(self, member: Member) -> list[tuple[tuple[int, ...], ...]]:
-        """Ways to share out the vGPUs that the host's cards take: counts per profile for each real node."""
-        real = [position for position in self.positions if position >= 0]
-        if not self.profiles:
-            return [tuple(() for _ in real)]
-        found = set()
-        for whole in vgpu_room(member.kind.task.state, self.profiles):
-            choices = [_cuts(count, len(real)) for count in whole]
-            if prod(map(len, choices)) > MOST_SPLITS:
-                return []
-            for chosen in product(*choices):
-                found.add(tuple(tuple(cut[n] for cut in chosen) for n in range(len(real))))
-            if len(found) > MOST_SPLITS:
-                return []
-        return sorted(found)
-
     def _too_rich(self) -> bool:
-        if any(not splits for splits in self.splits):
-            return True
-        most: dict[tuple[int, int], int] = {}
-        return any(self._grown(most, index) > MOST_STATES for index in range(len(self.family.members)))
+        count = StateCount(len(self.nodes))
+        return any(not splits or self._grow(count, index) for index, splits in enumerate(self.splits))
 
-    def _grown(self, most: dict[tuple[int, int], int], index: int) -> int:
-        """Grow the sizes of slots to those of one more member; return the states of the richest node."""
-        member = self.family.members[index]
-        for number in range(len(self.nodes)):
-            for split in self.splits[index]:
-                for slot, size in enumerate(self._state(member, number, split)):
-                    most[number, slot] = max(most.get((number, slot), 0), size)
-        return max(
-            (
-                prod(1 + most.get((n, slot), 0) for slot in range(len(node.slots)))
-                for n, node in enumerate(self.nodes)
-            ),
-            default=1,
-        )
+    def _grow(self, count: StateCount, index: int) -> bool:
+        """Count one more member's states; return whether they are too many."""
+        member, splits = self.family.members[index], self.splits[index]
+        for number, position in enumerate(self.positions):
+            sizes = [
+                member.sizes.get((position, slot), 0)  # type: ignore[arg-type]
+                for slot in self.nodes[number].slots
+                if not _is_shared(slot)
+            ]
+            shares = {split[number] for split in splits} if self.profiles and position >= 0 else ()
+            count.add(number, sizes, sorted(shares), self.cards.gives)
+        return count.too_many()
 
     def poorer(self) -> Family:
         """Return the family without the members that have too many states."""
-        order = [index for index, splits in enumerate(self.splits) if splits]
-        order.sort(key=lambda index: (self._grown({}, index), index))
-        most: dict[tuple[int, int], int] = {}
+        order = []
+        for index, splits in enumerate(self.splits):
+            alone = StateCount(len(self.nodes))
+            if splits and not self._grow(alone, index):
+                order.append((alone.states(), index))
+        count = StateCount(len(self.nodes))
         kept = []
-        for index in order:
-            if self._grown(most, index) > MOST_STATES:
+        for _, index in sorted(order):
+            if self._grow(count, index):
                 break
             kept.append(index)
         return self.family.part(sorted(kept))
 
-    def _state(self, member: Member, number: int, split: tuple[tuple[int, ...], ...]) -> State:
+    def _state(self, member: Member, number: int, split: tuple[Share, ...]) -> State:
         """Device state of a node of a member."""
         position = self.positions[number]
         found = []
         for slot in self.nodes[number].slots:
-            if isinstance(slot, tuple) and slot[0] == "token":
+            if slot == ("cards",):
+                found.append(split[number][-1])
+            elif isinstance(slot, tuple) and slot[0] == "token":
                 found.append(split[number][self.profiles.index(slot[1])])
             else:
                 found.append(member.sizes.get((position, slot), 0))  # type: ignore[arg-type]
@@ -382,11 +379,10 @@ def _room(state: HostState, position: int) -> tuple[int, int]:
     return (max(0, room.millicores), max(0, room.memory_mib))
 
 
+def _is_shared(slot: object) -> bool:
+    """Whether a slot is of cards that vGPUs share."""
+    return isinstance(slot, tuple) and slot[0] in ("token", "cards")
+
+
 def _slot_order(slot: object) -> tuple[int, str]:
-    return (int(isinstance(slot, tuple) and slot[0] == "token"), str(slot))
-
-
-def _cuts(count: int, parts: int) -> list[tuple[int, ...]]:
-    if parts == 1:
-        return [(count,)]
-    return [(first, *rest) for first in range(count + 1) for rest in _cuts(count - first, parts - 1)]
+    return (int(_is_shared(slot)), str(slot))

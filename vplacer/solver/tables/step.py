@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.node_table import NodeTable
+from vplacer.solver.tables.slots import Takes
 from vplacer.solver.tables.symmetry import moved
 
 Array = npt.NDArray[Any]
-
-Takes = tuple[tuple[int, int], ...]
-"""Devices by slot of a node."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import permutations, product
 
-Takes = tuple[tuple[int, int], ...]
-State = tuple[int, ...]
+from vplacer.solver.tables.slots import State, Takes
 
 MOST_TRIED = 2_000
 """Permutations tried; with more only the states as they are are told apart."""
 
 
-def symmetries(contents: Mapping[Takes, object], slots: int) -> list[tuple[int, ...]]:
+def symmetries(
+    contents: Mapping[Takes, object], slots: int, fixed: frozenset[int] = frozenset()
+) -> list[tuple[int, ...]]:
     """Return the permutations of slots that leave what may be placed as it is; the identity first.
 
     Args:
         contents: for each set of devices that something takes, what takes it.
         slots: how many there are.
+        fixed: slots that stay where they are.
     """
     identity = tuple(range(slots))
     looks: dict[int, list[str]] = defaultdict(list)
     for takes, content in contents.items():
         for slot, count in takes:
             looks[slot].append(repr((count, len(takes), content)))
+    for slot in fixed:
+        looks[slot].append(f"slot {slot}")
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for slot in range(slots):
         alike[tuple(sorted(looks[slot]))].append(slot)

@@ -27,15 +27,16 @@ def _together(
     """The largest sums of patterns. ``cards``: the patterns of a card, and how many cards have these."""
     reached = {(0,) * profiles}
     for patterns, count in cards:
-        most = _largest(patterns)
+        most = largest(patterns)
         for _ in range(count):
             reached = set(
-                _largest([tuple(a + b for a, b in zip(x, y, strict=True)) for x in reached for y in most])
+                largest([tuple(a + b for a, b in zip(x, y, strict=True)) for x in reached for y in most])
             )
     return tuple(sorted(reached))
 
 
-def _largest(vectors: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def largest(vectors: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the vectors that no other is at least as large as in everything."""
     distinct = sorted(set(vectors), reverse=True)
     return [
         v
