@@ -75,12 +75,15 @@ class SharedCards:
     ``gives``: slots per profile of a card that chooses; empty if none does, or not all alike.
     """
 
-    def __init__(self, states: Sequence[HostState], profiles: tuple[str, ...]) -> None:
+    def __init__(
+        self, states: Sequence[HostState], profiles: tuple[str, ...], *, choosing: bool = True
+    ) -> None:
+        """Take the hosts; without ``choosing`` every choice of the cards is a way to begin with."""
         self.profiles = profiles
         self._states = tuple(states)
         self._rooms = [card_room(state, profiles) if profiles else None for state in states]
         sorts = {room.gives for room in self._rooms if room is not None and room.free}
-        self.gives: tuple[int, ...] = sorts.pop() if len(sorts) == 1 else ()
+        self.gives: tuple[int, ...] = sorts.pop() if choosing and len(sorts) == 1 else ()
 
     def openings(self, slots: Sequence[object]) -> tuple[Opening, ...]:
         """Return which slots of a node are opened from its cards."""

@@ -18,7 +18,9 @@ some tenths of a second."""
 class StateCount:
     """Counts the device states of the nodes of a family."""
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, most: int = MOST_SHARED_STATES) -> None:
+        """Count for so many nodes; ``most``: states that a table with shared cards has at most."""
+        self._limit = most
         self._most: list[tuple[int, ...]] = [() for _ in range(nodes)]
         self._shared: list[set[Share]] = [set() for _ in range(nodes)]
 
@@ -36,10 +38,10 @@ class StateCount:
         known = self._most[node] or (0,) * len(sizes)
         self._most[node] = tuple(max(a, b) for a, b in zip(known, sizes, strict=True))
         for share in shares:
-            if len(self._shared[node]) > MOST_SHARED_STATES:
+            if len(self._shared[node]) > self._limit:
                 return
             if share not in self._shared[node]:
-                self._shared[node] |= reached(share, gives, MOST_SHARED_STATES)
+                self._shared[node] |= reached(share, gives, self._limit)
 
     def states(self) -> int:
         """Return the states of the richest node at most."""
@@ -48,6 +50,6 @@ class StateCount:
 
     def too_many(self) -> bool:
         """Whether some node has more than a table takes."""
-        return self.states() > MOST_SHARED_STATES or any(
+        return self.states() > self._limit or any(
             prod(1 + n for n in most) > MOST_STATES for most in self._most
         )

@@ -24,7 +24,7 @@ from vplacer.solver.tables.node_table import NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
-from vplacer.solver.tables.richness import StateCount
+from vplacer.solver.tables.richness import MOST_SHARED_STATES, MOST_STATES, StateCount
 from vplacer.solver.tables.seatings import Seating
 from vplacer.solver.tables.slots import Opening, State, Takes
 from vplacer.solver.tables.step import Rows, Step
@@ -75,7 +75,9 @@ class _Node:
 class StartsBuilder:
     """Builds the rows of families; tables of equal nodes are shared."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, choosing: bool = True) -> None:
+        """Begin; without ``choosing`` hosts with many cards that choose their profile are left out."""
+        self.choosing = choosing
         self.tables: dict[object, NodeTable] = {}
         self._wanted: dict[object, dict[str, Any]] = {}
 
@@ -83,12 +85,12 @@ class StartsBuilder:
         """Return the rows of every family that a table can price."""
         prepared = []
         for family in families:
-            plan = _Plan(family)
+            plan = _Plan(family, self.choosing)
             if plan.too_rich:
                 poorer = plan.poorer()
                 if not poorer.members:
                     continue
-                plan = _Plan(poorer)
+                plan = _Plan(poorer, self.choosing)
             prepared.append(plan)
         for plan in prepared:
             plan.ask_for(self)
@@ -123,15 +125,17 @@ class StartsBuilder:
 class _Plan:
     """One family on the way to its rows."""
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: Family, choosing: bool) -> None:
         self.family = family
+        self._most = MOST_SHARED_STATES if choosing else MOST_STATES
         self.state = family.members[0].kind.task.state
         self.positions = list(range(len(self.state.node_ids)))
         used = {part.position for s in family.seatings for part in s.parts}
         if -1 in used:
             self.positions.append(-1)
         self.profiles = tuple(sorted({name for s in family.seatings for name, _ in s.tokens}))
-        self.cards = SharedCards([member.kind.task.state for member in family.members], self.profiles)
+        states = [member.kind.task.state for member in family.members]
+        self.cards = SharedCards(states, self.profiles, choosing=choosing)
         self.nodes: list[_Node] = []
         self.spanning: list[int] = []
         self._sort()
@@ -182,7 +186,7 @@ class _Plan:
         )
 
     def _too_rich(self) -> bool:
-        count = StateCount(len(self.nodes))
+        count = StateCount(len(self.nodes), self._most)
         return any(not splits or self._grow(count, index) for index, splits in enumerate(self.splits))
 
     def _grow(self, count: StateCount, index: int) -> bool:
@@ -202,10 +206,10 @@ class _Plan:
         """Return the family without the members that have too many states."""
         order = []
         for index, splits in enumerate(self.splits):
-            alone = StateCount(len(self.nodes))
+            alone = StateCount(len(self.nodes), self._most)
             if splits and not self._grow(alone, index):
                 order.append((alone.states(), index))
-        count = StateCount(len(self.nodes))
+        count = StateCount(len(self.nodes), self._most)
         kept = []
         for _, index in sorted(order):
             if self._grow(count, index):
