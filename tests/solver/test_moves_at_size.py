@@ -77,7 +77,9 @@ def test_some_clusters_are_opened_and_the_rest_is_chosen_beside_them(monkeypatch
     assert _existing(problem) <= {placement.demand for placement in found.placements}
     moved = [p for p in found.placements if p.demand in _existing(problem) and not p.stays]
     assert moved
-    assert len({cluster[home[p.demand] or ""] for p in moved}) <= 2
+    opened = {cluster[home[p.demand] or ""] for p in moved}
+    assert len([moid for moid, name in cluster.items() if name in opened]) <= 16
+    assert len(opened) < len(set(cluster.values()))
     new = [p for p in found.placements if p.demand not in _existing(problem)]
     assert len({cluster[p.host] for p in new}) > 2
 
