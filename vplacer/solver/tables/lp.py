@@ -66,6 +66,19 @@ class Prices:
         return tuple(cover - cap for cover, cap in zip(self.cover, self.cap, strict=True))
 
 
+def first_prices(aim: Aim, items: Sequence[Item], rows: RowSet, kinds: int) -> Prices:
+    """Return duals to begin with: somewhat less than what each item may count."""
+    most = [max((aim.weight.get(index, 0) for index in item.classes), default=0) for item in items]
+    return Prices(
+        cover=tuple(weight * aim.scale * 6 // 10 for weight in most),
+        cap=(0,) * len(items),
+        row=dict.fromkeys((row.name for row in rows.rows), 0),
+        least=(0,) * len(aim.least),
+        kind=(0.0,) * kinds,
+        value=0.0,
+    )
+
+
 class PatternMaster:
     """The linear programme; columns are added as they are found."""
 

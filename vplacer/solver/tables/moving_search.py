@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
@@ -15,13 +15,14 @@ from vplacer.solver.tables.column_search import Columns, Relaxed, relax, seat_du
 from vplacer.solver.tables.dive import Dive
 from vplacer.solver.tables.evictions import Beginning
 from vplacer.solver.tables.fitting import Seats
-from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices
+from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices, first_prices
 from vplacer.solver.tables.mend import Mender
 from vplacer.solver.tables.movers import MovingSite
 from vplacer.solver.tables.moving_check import LeavingCheck
 from vplacer.solver.tables.moving_parts import MovingParts, host_groups, moving_items
 from vplacer.solver.tables.moving_source import LIMITS, Taken
 from vplacer.solver.tables.moving_trim import trimmed
+from vplacer.solver.tables.placed import weight_placed
 from vplacer.solver.tables.search import PLACED_SCALE, PRIORITY_STEP
 from vplacer.solver.tables.sources import Effort, Source
 from vplacer.solver.tables.whole import choose_whole
@@ -111,7 +112,7 @@ class MovingSearch:
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         self.master = master
         self.parts.moving.still = True
-        still = self._relaxed(master, self._first(aim))
+        still = self._relaxed(master, first_prices(aim, self.items, self.rows, len(self.counts)))
         whole = self._whole(master, choose_whole(master, master.solution(), (), self.seed))
         self.parts.moving.still = False
         if self.should_stop():
@@ -175,15 +176,6 @@ class MovingSearch:
             most=Effort.NEARLY,
         )
 
-    def _first(self, aim: Aim) -> Prices:
-        """Duals to begin with: somewhat less than what each item may count."""
-        item = tuple(
-            max((aim.weight.get(index, 0) for index in item.classes), default=0) * aim.scale * 6 // 10
-            for item in self.items
-        )
-        rows = dict.fromkeys((row.name for row in self.rows.rows), 0)
-        return Prices(item, (0,) * len(item), rows, (0,) * len(aim.least), (0.0,) * len(self.counts), 0.0)
-
     def _with_leaving(self, prices: Prices, master: PatternMaster) -> Prices:
         """Duals with a first guess of what the seats of movers are worth: what each leaving lets in."""
         gains = self.parts.moving.gains(seat_duals(prices, master))
@@ -244,18 +236,7 @@ class MovingSearch:
 
     def placed(self, held: Whole, weight: Mapping[int, int]) -> int:
         """Weight of the classes placed by some columns."""
-        seats: Counter[int] = Counter()
-        for column, count in held:
-            for item, number in column.seats:
-                seats[item] += number * count
-        value = 0
-        for entry in self.items:
-            left = seats[entry.index]
-            for index in entry.classes:
-                placed = min(left, self.classes[index].count)
-                left -= placed
-                value += placed * weight.get(index, 0)
-        return value
+        return weight_placed(self.items, self.classes, held, weight)
 
 
 @dataclass(frozen=True)

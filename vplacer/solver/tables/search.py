@@ -20,8 +20,9 @@ from vplacer.solver.tables.families import build_families
 from vplacer.solver.tables.fitting import Seats
 from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan
 from vplacer.solver.tables.items import build_items
-from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices
+from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices, first_prices
 from vplacer.solver.tables.own_options import OwnOptions
+from vplacer.solver.tables.placed import weight_placed
 from vplacer.solver.tables.prices import TablePrices
 from vplacer.solver.tables.sources import Effort, RowTerms, Source, TableSource, best_of
 from vplacer.solver.tables.starts import StartsBuilder
@@ -178,7 +179,7 @@ class TableSearch:
 
         The first begins without columns, and ends roughly.
         """
-        start = self._first(aim) if first else None
+        start = first_prices(aim, self.items, self.rows, len(self.counts)) if first else None
         if first and len(self.kinds) >= LEAST_SAMPLED:
             start = self._sampled(aim, start)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
@@ -241,15 +242,6 @@ class TableSearch:
         value = sum(int(w) * count for w, count in zip(worth, self.counts, strict=True))
         return value + master.constant(relaxed.best)
 
-    def _first(self, aim: Aim) -> Prices:
-        """Duals to begin with: somewhat less than what each item may count."""
-        item = tuple(
-            max(aim.weight.get(index, 0) for index in item.classes) * aim.scale * 6 // 10
-            for item in self.items
-        )
-        rows = dict.fromkeys((row.name for row in self.rows.rows), 0)
-        return Prices(item, (0,) * len(item), rows, (0,) * len(aim.least), (0.0,) * len(self.counts), 0.0)
-
     def _sampled(self, aim: Aim, start: Prices | None) -> Prices:
         """Duals of a part of the hosts, asked for the same part of the VMs."""
         counts = [count if number % SAMPLE == 0 else 0 for number, count in enumerate(self.counts)]
@@ -264,18 +256,7 @@ class TableSearch:
 
     def _placed(self, held: Sequence[tuple[LightColumn, int]], weight: Mapping[int, int]) -> int:
         """Weight of the classes placed by some columns."""
-        seats: Counter[int] = Counter()
-        for column, count in held:
-            for item, number in column.seats:
-                seats[item] += number * count
-        value = 0
-        for entry in self.items:
-            left = seats[entry.index]
-            for index in entry.classes:
-                placed = min(left, self.classes[index].count)
-                left -= placed
-                value += placed * weight.get(index, 0)
-        return value
+        return weight_placed(self.items, self.classes, held, weight)
 
     def _points(self, held: Sequence[tuple[LightColumn, int]]) -> int:
         """Points of locality."""

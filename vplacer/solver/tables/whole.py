@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ortools.linear_solver import pywraplp
 
 from vplacer.solver.tables.lp import LightColumn, PatternMaster
+from vplacer.solver.tables.placed import by_class
 
 MOST_NODES = 400
 """Branch-and-bound nodes; limits of work, not seconds: the same answer on every run."""
@@ -94,12 +95,8 @@ def _value(master: PatternMaster, counts: Sequence[float]) -> float:
         for have, asked, one in zip(seats, master.asked, most, strict=True):
             points -= max(0.0, have - asked) * one
     value = master.aim.point * points
-    for entry in master.items:
-        left = seats[entry.index]
-        for index in entry.classes:
-            placed = min(left, master.limits[index])
-            left -= placed
-            value += master.aim.weight.get(index, 0) * placed * master.scale
+    for index, placed in by_class(master.items, seats, master.limits):
+        value += master.aim.weight.get(index, 0) * placed * master.scale
     return value
 
 

@@ -1,0 +1,47 @@
+"""What seats place: those of an item go to its classes, the highest priority first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from vplacer.solver.classes import DemandClass
+from vplacer.solver.tables.items import Item
+from vplacer.solver.tables.lp import LightColumn
+
+Seats = TypeVar("Seats", int, float)
+
+
+def by_class(
+    items: Sequence[Item], seats: Sequence[Seats], limits: Mapping[int, int]
+) -> Iterator[tuple[int, Seats]]:
+    """Yield each class and how many of it are placed.
+
+    Args:
+        items: the items.
+        seats: seats of each item.
+        limits: VMs of each class that may be placed.
+    """
+    for item in items:
+        left = seats[item.index]
+        for index in item.classes:
+            placed = min(left, limits[index])
+            left -= placed
+            yield index, placed
+
+
+def weight_placed(
+    items: Sequence[Item],
+    classes: Sequence[DemandClass],
+    held: Iterable[tuple[LightColumn, int]],
+    weight: Mapping[int, int],
+) -> int:
+    """Return the weight of the classes placed by some columns, each taken by so many hosts."""
+    seats: Counter[int] = Counter()
+    for column, count in held:
+        for item, number in column.seats:
+            seats[item] += number * count
+    limits = {index: classes[index].count for item in items for index in item.classes}
+    told = by_class(items, [seats[item.index] for item in items], limits)
+    return sum(placed * weight.get(index, 0) for index, placed in told)
