@@ -20,7 +20,7 @@ NOW = "2025-01-02T00:00:00Z"
 INFEASIBLE = 4
 FLEETS = {
     "filled": ("--hosts", "300", "--levels", "placed,locality"),
-    "some may move": ("--hosts", "120", "--movable", "0.3", "--levels", "placed,locality"),
+    "some may move": ("--hosts", "210", "--shapes", "20", "--movable", "0.3", "--levels", "placed,locality"),
     "half float": ("--hosts", "200", "--floating", "0.5", "--levels", "placed,locality"),
     "all levels": ("--hosts", "96", "--shapes", "40"),
 }
