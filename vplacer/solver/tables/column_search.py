@@ -27,7 +27,7 @@ class Relaxed:
     """What a relaxation came to.
 
     ``bound``: times the scale. ``duals``: the last; ``best``: those of the bound. ``worth``: the best of each
-    kind at these; ``told``: of every kind.
+    kind at these; ``told``: truly, and of every kind.
     """
 
     bound: int
@@ -72,6 +72,7 @@ def relax(
     rounds: int = MOST_ROUNDS,
     close: float = CLOSE,
     most: Effort = Effort.TRUE,
+    least: int = 1,
 ) -> Relaxed:
     """Generate columns until the relaxation is solved closely.
 
@@ -86,6 +87,7 @@ def relax(
         rounds: at most.
         close: gap, relative, at which it is solved closely enough.
         most: the greatest effort; below true, the bound is none.
+        least: rounds that are made even if the search is to stop.
     """
     counts = np.array(master.counts, np.int64)
     duals = start if start is not None else master.solve()
@@ -100,12 +102,12 @@ def relax(
             worth = best_of(sources, seat_duals(tried, master), len(counts), effort)
             reached = int(counts @ worth) + master.constant(tried)
             if best is None or reached < best[0]:
-                best = (reached, tried, worth, _told(sources))
+                best = (reached, tried, worth, _told(sources, effort))
             added = _add(master, asked(sources, effort), columns, worth, duals, tried is duals)
             enough = not added or best[0] - value <= close * abs(best[0])
             if added or tried is duals:
                 break
-        if should_stop() or (enough and effort is most):
+        if (used >= least and should_stop()) or (enough and effort is most):
             break
         if added:
             duals = master.solve()
@@ -113,16 +115,16 @@ def relax(
         if enough:
             effort = Effort(effort + 1)
             best = None
-    if best is None or effort is not most:
+    if best is None or (effort is not most and not should_stop()):
         tried = best[1] if best is not None else duals
         worth = best_of(sources, seat_duals(tried, master), len(counts), most)
-        best = (int(counts @ worth) + master.constant(tried), tried, worth, _told(sources))
+        best = (int(counts @ worth) + master.constant(tried), tried, worth, _told(sources, most))
     bound, tried, worth, told = best
     return Relaxed(bound, value, used, duals, tried, worth, told)
 
 
-def _told(sources: Sequence[Source]) -> bool:
-    return not any(source.untold for source in sources)
+def _told(sources: Sequence[Source], effort: Effort) -> bool:
+    return effort is Effort.TRUE and not any(source.untold for source in sources)
 
 
 def seat_duals(prices: Prices, master: PatternMaster) -> Duals:

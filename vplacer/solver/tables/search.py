@@ -44,6 +44,9 @@ LEAST_SAMPLED = 300
 ROUGHLY = 1e-3
 """Gap at which the first search, of all priorities at once, is left: each level is searched after it."""
 
+LEAST_ROUNDS = 6
+"""Rounds of the first search that are made even if it is to stop: much of what fits is found by then."""
+
 WORK_A_PROOF = 0.005
 """Work of one price of the host model beside what CP-SAT counts."""
 
@@ -180,7 +183,7 @@ class TableSearch:
         The first begins without columns, and ends roughly.
         """
         start = first_prices(aim, self.items, self.rows, len(self.counts)) if first else None
-        if first and len(self.kinds) >= LEAST_SAMPLED:
+        if first and len(self.kinds) >= LEAST_SAMPLED and not self.should_stop():
             start = self._sampled(aim, start)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         for column in self.columns.items:
@@ -192,6 +195,7 @@ class TableSearch:
             start,
             self.should_stop,
             close=ROUGHLY if first else CLOSE,
+            least=LEAST_ROUNDS if first else 1,
         )
         known = len(master.columns)
         bound = self._proved(master, relaxed)
@@ -216,6 +220,8 @@ class TableSearch:
         The points that were let in to choose between equals are left out. Columns found on the way are
         kept. None = there is not enough work left.
         """
+        if not relaxed.told and self.should_stop():
+            return None
         duals = seat_duals(relaxed.best, master)
         worth, told = relaxed.worth.copy(), relaxed.told
         if master.aim.weight and duals.point:

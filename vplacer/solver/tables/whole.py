@@ -25,6 +25,9 @@ NEAR = 1e-5
 NEAR_IN_POINTS = 1e-2
 """The same where points are counted: what comes nearer takes long."""
 
+MOST_STRICT = 300
+"""Kinds chosen anew up to which seats too many are counted for what they are: with more that takes long."""
+
 WHOLE = 1e-6
 
 
@@ -45,7 +48,7 @@ def choose_whole(
     floor = [int(value + WHOLE) for value in solution]
     split = _split(master, solution)
     tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: choose_near(master, solution, seed)]
-    if master.capped:
+    if master.capped and len(split) <= MOST_STRICT:
         tries.append(lambda: _Rounding(master, floor, split, strict=True).solve(seed))
     if any(held):
         # From the answer held: the hosts where the relaxed one differs are chosen anew.
