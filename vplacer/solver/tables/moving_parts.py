@@ -129,7 +129,8 @@ class MovingParts:
         if number is None:
             return False
         task, member = self.prices.kinds[number].task, self.began[number].member
-        return self.prover.fits(number, self.own.of_seatings(task, seats, member))
+        options = self.own.looked_up(task, seats, member)
+        return options is not None and self.prover.fits(number, options)
 
     def _kind(self, number: int, group: HostGroup, task: HostTask) -> HostKind:
         kind = HostKind(number, group.positions, task)

@@ -47,13 +47,27 @@ class OwnOptions:
 
         ``member``: which one the host is, where it is several.
         """
+        found = self.looked_up(task, seats, member)
+        if found is None:
+            raise InternalError(
+                "a pattern has a seat that the host has no option for", obj=task.state.host.name
+            )
+        return found
+
+    def looked_up(
+        self, task: HostTask, seats: Sequence[tuple[Seating, int]], member: Member | None = None
+    ) -> tuple[tuple[int, int, int], ...] | None:
+        """Return what `of_seatings` does, None if the host has no option for one of them."""
         found: Counter[tuple[int, int]] = Counter()
         known = member if member is not None else self._member[task.state.host.moid]
         for seating, count in seats:
-            found[seating.item, self._number(task, known, seating)] += count
+            number = self._number(task, known, seating)
+            if number is None:
+                return None
+            found[seating.item, number] += count
         return tuple((item, number, count) for (item, number), count in sorted(found.items()))
 
-    def _number(self, task: HostTask, member: Member, seating: Seating) -> int:
+    def _number(self, task: HostTask, member: Member, seating: Seating) -> int | None:
         lead = self.items[seating.item].lead
         options = task.options.get(lead, ())
         key = (seating.item, id(options), id(member.slots))
@@ -74,8 +88,4 @@ class OwnOptions:
                 o for k, o in self._known[key].items() if k[:2] == (seating.parts, seating.tokens) and k[3]
             ]
             number = max(places, key=lambda n: options[n].points, default=None)
-        if number is None:
-            raise InternalError(
-                "a pattern has a seat that the host has no option for", obj=task.state.host.name
-            )
         return number
