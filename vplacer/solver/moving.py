@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from vplacer.constraints.state import Placement, Problem, State
+from vplacer.constraints.supply import Amount
+from vplacer.inventory.vm import Vm
 from vplacer.solver.exact import CHANGE_LEVELS, Answer
+from vplacer.solver.host_state import untouched_state
 from vplacer.solver.instance import Instance
 from vplacer.solver.tables.movers import moving_site
 
@@ -16,26 +19,60 @@ MOST_OPEN = 300
 
 
 def opened(problem: Problem, movable: Collection[str]) -> frozenset[str]:
-    """Return those VMs that are let move, by clusters: those where the most weight a host may move first."""
-    hosts = problem.inventory.host_by_moid
-    weight: Counter[str] = Counter()
-    inside: dict[str, set[str]] = defaultdict(set)
-    cluster_of: dict[str, str] = {}
-    for moid in movable:
-        demand = problem.demand_by_id[moid]
-        vm = problem.inventory.vm_by_moid[demand.vm or ""]
-        host = hosts.get(vm.host or "")
-        if host is not None:
-            cluster_of[moid] = host.cluster or host.moid
-            weight[cluster_of[moid]] += demand.weight_milli
-            inside[cluster_of[moid]].add(host.moid)
+    """Return those VMs that are let move, by clusters: those first where leaving gives back most GPUs."""
+    home = {moid: vm.host for moid in movable if (vm := _running(problem, moid)) is not None}
+    inside: dict[str, list[str]] = defaultdict(list)
+    for moid, host in home.items():
+        if host in problem.inventory.host_by_moid and host is not None:
+            inside[host].append(moid)
+    hosts_of: dict[str, list[str]] = defaultdict(list)
+    for host in sorted(inside):
+        hosts_of[problem.inventory.host_by_moid[host].cluster or host].append(host)
+    size = _size_a_gpu(problem)
+    given = {
+        cluster: sum(_given_back(problem, host, inside[host], size) for host in hosts) / len(hosts)
+        for cluster, hosts in hosts_of.items()
+    }
     chosen: set[str] = set()
-    count = 0
-    for cluster in sorted(weight, key=lambda name: (-weight[name] // len(inside[name]), name)):
-        if not chosen or count + len(inside[cluster]) <= MOST_OPEN:
-            chosen.add(cluster)
-            count += len(inside[cluster])
-    return frozenset(moid for moid, cluster in cluster_of.items() if cluster in chosen)
+    for cluster in sorted(hosts_of, key=lambda name: (-given[name], name)):
+        if not chosen or len(chosen) + len(hosts_of[cluster]) <= MOST_OPEN:
+            chosen.update(hosts_of[cluster])
+    return frozenset(moid for moid, host in home.items() if host in chosen)
+
+
+def _running(problem: Problem, demand: str) -> Vm | None:
+    return problem.inventory.vm_by_moid.get(problem.demand_by_id[demand].vm or "")
+
+
+def _size_a_gpu(problem: Problem) -> Amount:
+    """What the new VMs of the request ask for beside each of their GPUs, on average."""
+    new = [demand for demand in problem.request.demands if demand.vm is None and demand.gpus]
+    gpus = sum(ask.count for demand in new for ask in demand.gpus)
+    if not gpus:
+        return Amount(0, 0)
+    cores = sum(demand.cpus for demand in new) * 1000 // gpus
+    return Amount(cores, sum(demand.memory_mib for demand in new) // gpus)
+
+
+def _given_back(problem: Problem, moid: str, movers: Collection[str], size: Amount) -> int:
+    """How many more free GPUs of a host would have cores and memory beside them if its movable VMs left."""
+    state = untouched_state(problem, moid)
+    free = sum(cell.size for cell in state.cells if cell.card.kind == "gpu" and not cell.card.vgpu)
+    held = [problem.demand_by_id[mover] for mover in movers]
+    gpus = sum(ask.count for demand in held for ask in demand.gpus)
+    cores = sum(demand.cpus for demand in held) * 1000
+    memory = sum(demand.memory_mib for demand in held)
+    room = state.total_room
+
+    def served(more: Amount, cards: int) -> int:
+        kinds = [cards]
+        if size.millicores:
+            kinds.append(max(0, room.millicores + more.millicores) // size.millicores)
+        if size.memory_mib:
+            kinds.append(max(0, room.memory_mib + more.memory_mib) // size.memory_mib)
+        return min(kinds)
+
+    return served(Amount(cores, memory), free + gpus) - served(Amount(0, 0), free) - gpus
 
 
 @dataclass(frozen=True)
