@@ -47,10 +47,16 @@ ROUGHLY = 1e-3
 LEAST_ROUNDS = 6
 """Rounds of the first search that are made even if it is to stop: much of what fits is found by then."""
 
+MOST_PROOFS = 4
+"""Times that a bound is proved, while proofs find columns."""
+
 WORK_A_PROOF = 0.005
 """Work of one price of the host model beside what CP-SAT counts."""
 
 PLACED_SCALE = 16
+LEVEL_SCALE = 1 << 10
+"""Of the search of one priority, where a point, the least there is, is to decide between equals and no more."""
+
 LOCALITY_SCALE = 1 << 20
 """Finer than that of weights: a point may be worth very many of them."""
 
@@ -150,7 +156,7 @@ class TableSearch:
             if over is not None:
                 bound = min(bound, over // factor[priority] // step * step)
             if value < bound and not self.should_stop():
-                found = self._aimed(Aim(mine, 0, PLACED_SCALE, tuple(settled)), held)
+                found = self._aimed(Aim(mine, 1, LEVEL_SCALE, tuple(settled)), held)
                 if found.bound is not None:
                     bound = min(bound, found.bound // step * step)
                 better = self._placed(found.whole, mine)
@@ -197,12 +203,16 @@ class TableSearch:
             close=ROUGHLY if first else CLOSE,
             least=LEAST_ROUNDS if first else 1,
         )
-        known = len(master.columns)
-        bound = self._proved(master, relaxed)
-        if len(master.columns) > known and not self.should_stop():
+        bound = None
+        for _ in range(MOST_PROOFS):
+            known = len(master.columns)
+            proved = self._proved(master, relaxed)
+            bound = proved if bound is None else bound if proved is None else min(bound, proved)
+            near = bound is not None and master.solve().value >= bound * (1 - CLOSE)
+            if near or len(master.columns) == known or self.should_stop():
+                break
+            # What the host model found instead of what tables promised changes the duals.
             relaxed = relax(master, self.sources, self.columns, None, self.should_stop)
-            again = self._proved(master, relaxed)
-            bound = again if bound is None else bound if again is None else min(bound, again)
         solution = master.solution()
         if not self.should_stop():
             enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
@@ -224,12 +234,13 @@ class TableSearch:
             return None
         duals = seat_duals(relaxed.best, master)
         worth, told = relaxed.worth.copy(), relaxed.told
+        doubtful = set(self.tables.doubtful())
         if master.aim.weight and duals.point:
             duals = replace(duals, point=0)
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
             told = not any(source.untold for source in self.sources)
         open_kinds = set(self.tables.open_at(duals))
-        unsure = sorted({*open_kinds, *self.tables.doubtful()})
+        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful()})
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work

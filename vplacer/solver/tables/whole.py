@@ -22,7 +22,7 @@ RELEASED = 2
 NEAR = 1e-5
 """How near, relative, a whole answer is to the relaxed one to be the last tried."""
 
-NEAR_IN_POINTS = 1e-2
+NEAR_IN_POINTS = 5e-3
 """The same where points are counted: what comes nearer takes long."""
 
 MOST_STRICT = 300
