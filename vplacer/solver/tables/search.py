@@ -55,7 +55,7 @@ WORK_A_PROOF = 0.005
 
 PLACED_SCALE = 16
 LEVEL_SCALE = 1 << 10
-"""Of the search of one priority, where a point, the least there is, is to decide between equals and no more."""
+"""Of the search of one priority, where a point, the least there is, decides between equals and no more."""
 
 LOCALITY_SCALE = 1 << 20
 """Finer than that of weights: a point may be worth very many of them."""
