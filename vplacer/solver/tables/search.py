@@ -234,7 +234,8 @@ class TableSearch:
             return None
         duals = seat_duals(relaxed.best, master)
         worth, told = relaxed.worth.copy(), relaxed.told
-        doubtful = set(self.tables.doubtful())
+        # Of few kinds each is of many hosts, and mostly empty: the model takes long over one.
+        doubtful = set(self.tables.doubtful()) if len(self.kinds) >= LEAST_SAMPLED else set()
         if master.aim.weight and duals.point:
             duals = replace(duals, point=0)
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
