@@ -177,6 +177,10 @@ class TableSearch:
                 if better > value and all(self._placed(found.whole, w) >= t for w, t in settled):
                     held, value = found.whole, better
             values["locality"], bounds["locality"] = value, bound
+        # The search of a later level may have come upon more of an earlier one.
+        for priority in priorities:
+            mine = {c.index: c.demand.weight_milli for c in self.classes if c.demand.priority == priority}
+            values[f"placed:{priority}"] = self._placed(held, mine)
         plans = self._plans(held)
         stopped = any(bounds[name] != value for name, value in values.items())
         return TableAnswer(plans, values, bounds, stopped)
