@@ -23,7 +23,7 @@ def opened(problem: Problem, movable: Collection[str]) -> frozenset[str]:
     home = {moid: vm.host for moid in movable if (vm := _running(problem, moid)) is not None}
     inside: dict[str, list[str]] = defaultdict(list)
     for moid, host in home.items():
-        if host in problem.inventory.host_by_moid and host is not None:
+        if host is not None and host in problem.inventory.host_by_moid:
             inside[host].append(moid)
     hosts_of: dict[str, list[str]] = defaultdict(list)
     for host in sorted(inside):

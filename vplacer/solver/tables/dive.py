@@ -9,11 +9,9 @@ import numpy as np
 
 from vplacer.errors import InternalError
 from vplacer.solver.tables.column_search import Columns, seat_duals
-from vplacer.solver.tables.lp import LightColumn, PatternMaster, Prices
+from vplacer.solver.tables.lp import PatternMaster, Prices, Whole
 from vplacer.solver.tables.sources import Effort, Source, best_of
 from vplacer.solver.tables.whole import choose_near
-
-Whole = list[tuple[LightColumn, int]]
 
 SHARE = 0.1
 """Share of the hosts left that is fixed at once, beside those whose column is whole already."""
@@ -50,7 +48,7 @@ class Dive:
                 master.of_item[item.index].SetCoefficient(missing, 1)
                 master.objective.SetCoefficient(missing, -float(DEAR * most))
 
-    def run(self) -> list[tuple[LightColumn, int]]:
+    def run(self) -> Whole:
         """Return columns and how many hosts take each; movers may be left without a seat."""
         while any(self.left[host] for host in self.wanted) and not self.should_stop():
             prices = self._solved()
@@ -77,7 +75,7 @@ class Dive:
             if column.kind in mine:
                 variable.SetBounds(count[id(column)], count[id(column)])
         for host in mine:
-            self.master.of_kind[host].SetUb(self.master.counts[host])
+            self.master.close(host, self.master.counts[host])
         if self._solved() is None:
             return None
         found = choose_near(self.master, self.master.solution(), seed)
@@ -146,9 +144,8 @@ class Dive:
         else:
             count = min(self.left[host], max(1, int(value + 1 - WHOLE)))
             self.kept[number] = self.kept.get(number, 0) + count
-            self.master.variables[number].SetLb(self.kept[number])
+            self.master.keep(number, self.kept[number])
         self.left[host] -= count
         if number is None or not self.left[host]:
             kept = sum(n for at, n in self.kept.items() if self.master.columns[at].kind == host)
-            self.master.of_kind[host].SetUb(kept + self.left[host])
-        self.master._solved = False
+            self.master.close(host, kept + self.left[host])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ortools.linear_solver import pywraplp
 
@@ -45,6 +46,10 @@ class LightColumn:
     source: object
 
 
+Whole = list[tuple[LightColumn, int]]
+"""Columns, and how many hosts take each."""
+
+
 @dataclass(frozen=True)
 class Prices:
     """Rounded duals, times the scale.
@@ -60,7 +65,7 @@ class Prices:
     kind: tuple[float, ...]
     value: float
 
-    @property
+    @cached_property
     def item(self) -> tuple[int, ...]:
         """What a seat of each item is worth."""
         return tuple(cover - cap for cover, cap in zip(self.cover, self.cap, strict=True))
@@ -158,6 +163,16 @@ class PatternMaster:
             self.objective.SetCoefficient(variable, self.aim.point * column.points / self.scale)
         self.columns.append(column)
         self.variables.append(variable)
+        self._solved = False
+
+    def keep(self, number: int, count: int) -> None:
+        """Take a column at least so often."""
+        self.variables[number].SetLb(count)
+        self._solved = False
+
+    def close(self, kind: int, count: int) -> None:
+        """Let so many hosts of a kind take columns, no more."""
+        self.of_kind[kind].SetUb(count)
         self._solved = False
 
     def solve(self) -> Prices:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from vplacer.solver.tables.evictions import seat_of
 from vplacer.solver.tables.items import Item
-from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.lp import LightColumn, Whole
 from vplacer.solver.tables.movers import Mover
 from vplacer.solver.tables.moving_source import MovingSource, Taken
 from vplacer.solver.tables.room_left import RoomLeft, room_left
 from vplacer.solver.tables.seatings import Seating
-
-Whole = list[tuple[LightColumn, int]]
 
 MOST_TRIED = 12
 """Seats tried for one mover."""
@@ -83,26 +82,28 @@ class Mender:
 
     def _added(self, item: int) -> bool:
         """Seat one more VM of an item where there is room for it."""
-        tried = 0
+        return self._taken(self._with_one_more(item))
+
+    def _with_one_more(self, item: int) -> Iterator[tuple[int, LightColumn | None]]:
+        """Yield columns with one more VM of an item, one a host, and where they are."""
         for at, column in enumerate(self.whole):
             source = column.source
             if not isinstance(source, Taken):
                 continue
             seatings = self.seatings(source, item)
             left = self._left(at) if seatings else None
-            for seating in seatings:
-                if left is None or not left.has(seating):
-                    continue
+            seating = next((s for s in seatings if left is not None and left.has(s)), None)
+            if seating is not None:
                 seats = Counter(dict(source.seats))
                 seats[seating] += 1
-                changed = self._made(column, source.gone, list(seats.items()))
-                tried += 1
-                if changed is not None and self.holds(changed):
-                    self._change(at, changed)
-                    return True
-                break
-            if tried == MOST_TRIED:
-                break
+                yield at, self._made(column, source.gone, list(seats.items()))
+
+    def _taken(self, tries: Iterator[tuple[int, LightColumn | None]]) -> bool:
+        """Take the first of some columns that its host holds; few are tried."""
+        for at, changed in islice(tries, MOST_TRIED):
+            if changed is not None and self.holds(changed):
+                self._change(at, changed)
+                return True
         return False
 
     def _left(self, at: int) -> RoomLeft | None:
@@ -129,18 +130,16 @@ class Mender:
                 if old.item == item or (self._is_mover(old.item) and old.item not in spare):
                     continue
                 found.append((self.worth.get(old.item, 0), at, old))
-        tried = 0
-        for _, at, old in sorted(found, key=lambda f: (f[0], f[1])):
-            for new in self._instead(at, old, item):
-                changed = self._with(self.whole[at], old, new)
-                tried += 1
-                if changed is not None and self.holds(changed):
-                    self._change(at, changed)
-                    return True
-                break
-            if tried == MOST_TRIED:
-                break
-        return False
+        return self._taken(self._in_place_of(sorted(found, key=lambda f: (f[0], f[1])), item))
+
+    def _in_place_of(
+        self, found: Sequence[tuple[int, int, Seating]], item: int
+    ) -> Iterator[tuple[int, LightColumn | None]]:
+        """Yield columns with a VM of an item in place of another, and where they are."""
+        for _, at, old in found:
+            new = next(self._instead(at, old, item), None)
+            if new is not None:
+                yield at, self._with(self.whole[at], old, new)
 
     def _instead(self, at: int, old: Seating, item: int) -> Iterator[Seating]:
         """Seatings of an item with the devices of another seating, and no larger."""

@@ -12,9 +12,9 @@ from vplacer.solver.decode import decode
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan
-from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.lp import LightColumn, Whole
 from vplacer.solver.tables.mend import staying
-from vplacer.solver.tables.moving_search import MovingSearch, Whole
+from vplacer.solver.tables.moving_search import MovingSearch
 from vplacer.solver.tables.moving_source import Taken
 
 

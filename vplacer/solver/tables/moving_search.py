@@ -15,14 +15,14 @@ from vplacer.solver.tables.column_search import Columns, Relaxed, relax, seat_du
 from vplacer.solver.tables.dive import Dive
 from vplacer.solver.tables.evictions import Beginning
 from vplacer.solver.tables.fitting import Seats
-from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices, first_prices
+from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices, Whole, first_prices
 from vplacer.solver.tables.mend import Mender
 from vplacer.solver.tables.movers import MovingSite
 from vplacer.solver.tables.moving_check import LeavingCheck
 from vplacer.solver.tables.moving_parts import MovingParts, host_groups, moving_items
 from vplacer.solver.tables.moving_source import LIMITS, Taken
 from vplacer.solver.tables.moving_trim import trimmed
-from vplacer.solver.tables.placed import weight_placed
+from vplacer.solver.tables.placed import weight_placed, weights_by_priority
 from vplacer.solver.tables.search import PLACED_SCALE, PRIORITY_STEP
 from vplacer.solver.tables.sources import Effort, Source
 from vplacer.solver.tables.whole import choose_whole
@@ -37,16 +37,12 @@ MOST_ROUNDS = 40
 CHARGED = 3
 """Rounds in which movers of hosts without columns of those who leave are charged."""
 
-Whole = list[tuple[LightColumn, int]]
-"""Columns, and how many hosts take each."""
-
 
 @dataclass(frozen=True)
 class MovingAnswer:
-    """Columns of hosts, values and bounds of the levels "placed" of new VMs, in the maximised sense."""
+    """Columns of hosts, and bounds of the levels "placed" of new VMs, in the maximised sense."""
 
     whole: Whole
-    values: Mapping[str, int]
     bounds: Mapping[str, int | None]
 
 
@@ -58,6 +54,7 @@ class MovingSearch:
         self.classes = site.instance.classes
         found = moving_items(site)
         self.items, self.rows, self.item_of = found.items, found.rows, found.of_kind
+        self.weights = weights_by_priority(self.classes[i] for item in self.items for i in item.classes)
         self.groups = host_groups(site)
         self.counts = [len(group.positions) for group in self.groups]
         self.check = LeavingCheck(site, found.items, seed)
@@ -75,42 +72,28 @@ class MovingSearch:
         return self.check.plan(self.groups[beginning.host].host, beginning.gone, numbers) is not None
 
     def run(self) -> MovingAnswer:
-        """Search priority by priority."""
-        new = [self.classes[index] for item in self.items for index in item.classes]
-        priorities = sorted({cls.demand.priority for cls in new}, reverse=True)
-        factor = {p: PRIORITY_STEP ** (len(priorities) - 1 - n) for n, p in enumerate(priorities)}
-        weight = {c.index: factor[c.demand.priority] * c.demand.weight_milli for c in new}
+        """Search all priorities at once, and tell what that proves of each."""
+        factor = {p: PRIORITY_STEP ** (len(self.weights) - 1 - n) for n, p in enumerate(self.weights)}
+        weight = {index: factor[p] * each for p, mine in self.weights.items() for index, each in mine.items()}
         together = self._aimed(Aim(weight, 1, PLACED_SCALE))
         held, over = together.whole, together.bound
-        values: dict[str, int] = {}
         bounds: dict[str, int | None] = {}
-        settled: list[tuple[Mapping[int, int], int]] = []
-        for priority in priorities:
-            mine = {c.index: c.demand.weight_milli for c in new if c.demand.priority == priority}
-            value = self.placed(held, mine)
+        for priority, mine in self.weights.items():
             step = gcd(*mine.values())
-            bound = sum(c.count * mine[c.index] for c in new if c.index in mine)
+            bound = sum(self.classes[index].count * each for index, each in mine.items())
             if over is not None:
                 bound = min(bound, over // factor[priority] // step * step)
-                over -= factor[priority] * value
-            name = f"placed:{priority}"
-            values[name], bounds[name] = value, bound
-            settled.append(({index: each // step for index, each in mine.items()}, value // step))
-        return MovingAnswer(held, values, bounds)
+                over -= factor[priority] * self.placed(held, mine)
+            bounds[f"placed:{priority}"] = bound
+        return MovingAnswer(held, bounds)
 
     def values(self, whole: Whole) -> dict[str, int]:
         """Return the values of the levels "placed" at some columns."""
-        found: dict[str, int] = {}
-        new = [self.classes[index] for item in self.items for index in item.classes]
-        for priority in sorted({cls.demand.priority for cls in new}, reverse=True):
-            mine = {c.index: c.demand.weight_milli for c in new if c.demand.priority == priority}
-            found[f"placed:{priority}"] = self.placed(whole, mine)
-        return found
+        return {f"placed:{p}": self.placed(whole, mine) for p, mine in self.weights.items()}
 
     def _aimed(self, aim: Aim) -> _Found:
         """Search for one aim: with nothing moved first, which gives duals and an answer."""
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
-        self.master = master
         self.parts.moving.still = True
         still = self._relaxed(master, first_prices(aim, self.items, self.rows, len(self.counts)))
         whole = self._whole(master, choose_whole(master, master.solution(), (), self.seed))
@@ -192,7 +175,7 @@ class MovingSearch:
         parts = self.parts
         worth = np.zeros(len(self.counts), np.int64)
         if parts.others.kinds:
-            self._raise(worth, parts.others.kinds, parts.others.price(duals, True))
+            np.maximum.at(worth, list(parts.others.kinds), parts.others.price(duals, True))
             if parts.others.untold:
                 return None
         open_members = set(parts.prices.open_kinds)
@@ -230,9 +213,6 @@ class MovingSearch:
                 if item not in elsewhere:
                     cover[item] = sum(found) // len(found)
         return replace(prices, cover=tuple(cover))
-
-    def _raise(self, worth: Array, hosts: Sequence[int], prices: Array) -> None:
-        np.maximum.at(worth, np.array(hosts, np.int64), prices)
 
     def placed(self, held: Whole, weight: Mapping[int, int]) -> int:
         """Weight of the classes placed by some columns."""

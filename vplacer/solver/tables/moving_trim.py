@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.lp import Whole
 from vplacer.solver.tables.moving_source import MovingSource, Taken
+from vplacer.solver.tables.placed import seats_held
 from vplacer.solver.tables.seatings import Seating
-
-Whole = list[tuple[LightColumn, int]]
 
 
 def trimmed(taken: Whole, asked: Sequence[int], moving: MovingSource) -> Whole:
@@ -19,10 +18,7 @@ def trimmed(taken: Whole, asked: Sequence[int], moving: MovingSource) -> Whole:
         asked: seats of each item that are wanted: none of movers, which count those that leave.
         moving: what made the columns of hosts with movers.
     """
-    extra = [-count for count in asked]
-    for column, count in taken:
-        for item, number in column.seats:
-            extra[item] += number * count
+    extra = [have - wanted for have, wanted in zip(seats_held(taken, len(asked)), asked, strict=True)]
     result: Whole = []
     for column, count in reversed(taken):
         left = count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -31,6 +30,23 @@ def by_class(
             yield index, placed
 
 
+def seats_held(held: Iterable[tuple[LightColumn, int]], items: int) -> list[int]:
+    """Return the seats of each of so many items in some columns, each taken by so many hosts."""
+    seats = [0] * items
+    for column, count in held:
+        for item, number in column.seats:
+            seats[item] += number * count
+    return seats
+
+
+def weights_by_priority(classes: Iterable[DemandClass]) -> dict[int, dict[int, int]]:
+    """Return the weight of a VM of each class, by priority, the highest first."""
+    found: dict[int, dict[int, int]] = {}
+    for cls in sorted(classes, key=lambda cls: -cls.demand.priority):
+        found.setdefault(cls.demand.priority, {})[cls.index] = cls.demand.weight_milli
+    return found
+
+
 def weight_placed(
     items: Sequence[Item],
     classes: Sequence[DemandClass],
@@ -38,10 +54,6 @@ def weight_placed(
     weight: Mapping[int, int],
 ) -> int:
     """Return the weight of the classes placed by some columns, each taken by so many hosts."""
-    seats: Counter[int] = Counter()
-    for column, count in held:
-        for item, number in column.seats:
-            seats[item] += number * count
     limits = {index: classes[index].count for item in items for index in item.classes}
-    told = by_class(items, [seats[item.index] for item in items], limits)
+    told = by_class(items, seats_held(held, len(items)), limits)
     return sum(placed * weight.get(index, 0) for index, placed in told)

@@ -20,9 +20,9 @@ from vplacer.solver.tables.families import build_families
 from vplacer.solver.tables.fitting import Seats
 from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan
 from vplacer.solver.tables.items import build_items
-from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices, first_prices
+from vplacer.solver.tables.lp import Aim, PatternMaster, Prices, Whole, first_prices
 from vplacer.solver.tables.own_options import OwnOptions
-from vplacer.solver.tables.placed import weight_placed
+from vplacer.solver.tables.placed import weight_placed, weights_by_priority
 from vplacer.solver.tables.prices import TablePrices
 from vplacer.solver.tables.sources import Effort, RowTerms, Source, TableSource, best_of
 from vplacer.solver.tables.starts import StartsBuilder
@@ -110,7 +110,6 @@ class TableSearch:
         tabled = {id(kind) for kind in prices.kinds}
         others = [kind for kind in self.kinds if id(kind) not in tabled]
         self.own = OwnOptions(self.instance, self.items, starts)
-        self.prices = prices
         self.prover = self._cpsat(prices.kinds, numbers, terms)
         at = [numbers[id(kind)] for kind in prices.kinds]
         self.tables = TableSource(prices, at, terms, self._fits)
@@ -137,57 +136,64 @@ class TableSearch:
 
     def run(self) -> TableAnswer:
         """Search level by level."""
-        priorities = sorted({cls.demand.priority for cls in self.classes}, reverse=True)
         plain = plain_bounds(self.instance)
-        factor = {p: PRIORITY_STEP ** (len(priorities) - 1 - n) for n, p in enumerate(priorities)}
-        weight = {c.index: factor[c.demand.priority] * c.demand.weight_milli for c in self.classes}
+        weights = weights_by_priority(self.classes)
+        factor = {p: PRIORITY_STEP ** (len(weights) - 1 - n) for n, p in enumerate(weights)}
+        weight = {index: factor[p] * each for p, mine in weights.items() for index, each in mine.items()}
         together = self._aimed(Aim(weight, 1, PLACED_SCALE), first=True)
         held = together.whole
         bounds: dict[str, int | None] = {}
         values: dict[str, int] = {}
         settled: list[tuple[Mapping[int, int], int]] = []
         over = together.bound
-        for priority in priorities:
+        for priority, mine in weights.items():
             name = f"placed:{priority}"
-            mine = {c.index: c.demand.weight_milli for c in self.classes if c.demand.priority == priority}
-            value = self._placed(held, mine)
             step = gcd(*mine.values())
             bound = plain.get(name, 0)
             if over is not None:
                 bound = min(bound, over // factor[priority] // step * step)
-            if value < bound and not self.should_stop():
+            if self._placed(held, mine) < bound and not self.should_stop():
                 found = self._aimed(Aim(mine, 1, LEVEL_SCALE, tuple(settled)), held)
                 if found.bound is not None:
                     bound = min(bound, found.bound // step * step)
-                better = self._placed(found.whole, mine)
-                if better > value and all(self._placed(found.whole, w) >= t for w, t in settled):
-                    held, value = found.whole, better
-            values[name], bounds[name] = value, bound
+                held = self._better(held, found.whole, settled, mine)
+            value, bounds[name] = self._placed(held, mine), bound
             if over is not None:
                 over -= factor[priority] * value
             settled.append(({index: each // step for index, each in mine.items()}, value // step))
         if any(level.id == "locality" for level in self.instance.levels):
-            value = self._points(held)
             bound = plain["locality"]
-            if value < bound and not self.should_stop():
+            if self._points(held) < bound and not self.should_stop():
                 found = self._aimed(Aim({}, LOCALITY_SCALE, LOCALITY_SCALE, tuple(settled)), held)
                 if found.bound is not None:
                     bound = min(bound, found.bound)
-                better = self._points(found.whole)
-                if better > value and all(self._placed(found.whole, w) >= t for w, t in settled):
-                    held, value = found.whole, better
-            values["locality"], bounds["locality"] = value, bound
+                held = self._better(held, found.whole, settled, None)
+            values["locality"], bounds["locality"] = self._points(held), bound
         # The search of a later level may have come upon more of an earlier one.
-        for priority in priorities:
-            mine = {c.index: c.demand.weight_milli for c in self.classes if c.demand.priority == priority}
-            values[f"placed:{priority}"] = self._placed(held, mine)
+        values |= {f"placed:{priority}": self._placed(held, mine) for priority, mine in weights.items()}
         plans = self._plans(held)
         stopped = any(bounds[name] != value for name, value in values.items())
         return TableAnswer(plans, values, bounds, stopped)
 
-    def _aimed(
-        self, aim: Aim, held: Sequence[tuple[LightColumn, int]] = (), *, first: bool = False
-    ) -> _Found:
+    def _better(
+        self,
+        held: Whole,
+        found: Whole,
+        settled: Sequence[tuple[Mapping[int, int], int]],
+        weight: Mapping[int, int] | None,
+    ) -> Whole:
+        """The answer found, if it is better at a level and keeps those settled; else the one held.
+
+        ``weight``: of the level's classes; None = points of locality.
+        """
+
+        def value(whole: Whole) -> int:
+            return self._points(whole) if weight is None else self._placed(whole, weight)
+
+        kept = all(self._placed(found, classes) >= reach for classes, reach in settled)
+        return found if kept and value(found) > value(held) else held
+
+    def _aimed(self, aim: Aim, held: Whole | None = None, *, first: bool = False) -> _Found:
         """Search for one aim: bound and whole columns, from those held.
 
         The first begins without columns, and ends roughly.
@@ -221,7 +227,7 @@ class TableSearch:
         if not self.should_stop():
             enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
         solution += [0.0] * (len(master.columns) - len(solution))
-        counts = choose_whole(master, solution, _counts_of(master, held), self.seed)
+        counts = choose_whole(master, solution, _counts_of(master, held or []), self.seed)
         taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
         taken = self.trimmer.trim(taken, master.asked)
         for column, _ in taken:
@@ -238,9 +244,11 @@ class TableSearch:
             return None
         duals = seat_duals(relaxed.best, master)
         worth, told = relaxed.worth.copy(), relaxed.told
-        # Of few kinds each is of many hosts, and mostly empty: the model takes long over one.
-        doubtful = set(self.tables.doubtful()) if len(self.kinds) >= LEAST_SAMPLED else set()
+        doubtful: set[int] = set()
         if master.aim.weight and duals.point:
+            # Of few kinds each is of many hosts, and mostly empty: the model takes long over one.
+            if len(self.kinds) >= LEAST_SAMPLED:
+                doubtful.update(self.tables.doubtful())
             duals = replace(duals, point=0)
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
             told = not any(source.untold for source in self.sources)
@@ -276,15 +284,15 @@ class TableSearch:
             master, self.sources, self.columns, start, self.should_stop, close=ROUGHLY, most=Effort.CHEAP
         ).best
 
-    def _placed(self, held: Sequence[tuple[LightColumn, int]], weight: Mapping[int, int]) -> int:
+    def _placed(self, held: Whole, weight: Mapping[int, int]) -> int:
         """Weight of the classes placed by some columns."""
         return weight_placed(self.items, self.classes, held, weight)
 
-    def _points(self, held: Sequence[tuple[LightColumn, int]]) -> int:
+    def _points(self, held: Whole) -> int:
         """Points of locality."""
         return sum(column.points * count for column, count in held)
 
-    def _plans(self, held: Sequence[tuple[LightColumn, int]]) -> dict[int, HostPlan]:
+    def _plans(self, held: Whole) -> dict[int, HostPlan]:
         """Plans of all hosts."""
         waiting = {number: list(kind.positions) for number, kind in enumerate(self.kinds)}
         hosts = []
@@ -310,10 +318,10 @@ class _Found:
     """What one aim came to: the bound, and the columns taken."""
 
     bound: int | None
-    whole: list[tuple[LightColumn, int]]
+    whole: Whole
 
 
-def _counts_of(master: PatternMaster, held: Sequence[tuple[LightColumn, int]]) -> list[int]:
+def _counts_of(master: PatternMaster, held: Whole) -> list[int]:
     """How often each column of a master is held."""
     found: Counter[object] = Counter()
     for column, count in held:

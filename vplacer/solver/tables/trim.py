@@ -9,10 +9,9 @@ from dataclasses import replace
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.tables.items import Item
-from vplacer.solver.tables.lp import LightColumn
+from vplacer.solver.tables.lp import LightColumn, Whole
+from vplacer.solver.tables.placed import seats_held
 from vplacer.solver.tables.sources import RowTerms
-
-Taken = list[tuple[LightColumn, int]]
 
 
 class Trimmer:
@@ -23,21 +22,18 @@ class Trimmer:
         self.terms = terms
         self.item_of = {item.lead: item.index for item in items}
 
-    def trim(self, taken: Taken, asked: Sequence[int]) -> Taken:
+    def trim(self, taken: Whole, asked: Sequence[int]) -> Whole:
         """Return columns that seat no more of an item than is asked for, the last ones trimmed first."""
-        extra = [-count for count in asked]
-        for column, count in taken:
-            for item, number in column.seats:
-                extra[item] += number * count
+        extra = [have - wanted for have, wanted in zip(seats_held(taken, len(asked)), asked, strict=True)]
         # First where no other VM has to go with those dropped.
         return self._pass(self._pass(taken, extra, alone=True), extra, alone=False)
 
-    def _pass(self, taken: Taken, extra: list[int], *, alone: bool) -> Taken:
+    def _pass(self, taken: Whole, extra: list[int], *, alone: bool) -> Whole:
         """Trim columns while there are seats too many, from the last to the first.
 
         ``alone``: only where nobody else has to go.
         """
-        result: Taken = []
+        result: Whole = []
         for column, count in reversed(taken):
             left = count
             while left and any(extra[item] > 0 for item, _ in column.seats):

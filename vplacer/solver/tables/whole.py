@@ -45,9 +45,8 @@ def choose_whole(
     Returns:
         The best found, at least what is held; all zero if there is nothing.
     """
-    floor = [int(value + WHOLE) for value in solution]
-    split = _split(master, solution)
-    tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: choose_near(master, solution, seed)]
+    floor, split = _floor(solution), _split(master, solution)
+    tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: _Rounding(master, floor, split).solve(seed)]
     if master.capped and len(split) <= MOST_STRICT:
         tries.append(lambda: _Rounding(master, floor, split, strict=True).solve(seed))
     if any(held):
@@ -64,14 +63,20 @@ def choose_whole(
         every = set(range(len(master.counts)))
         tries.append(lambda: _Rounding(master, [0] * len(solution), every).solve(seed))
     best = tuple(held) if any(held) else (0,) * len(solution)
+    reached = _value(master, best)
     wanted = _value(master, solution) * (1 - (NEAR_IN_POINTS if master.capped else NEAR))
     for attempt in tries:
         found = attempt()
-        if found is not None and _value(master, found) > _value(master, best):
-            best = found
-        if _value(master, best) >= wanted:
+        if found is not None and (value := _value(master, found)) > reached:
+            best, reached = found, value
+        if reached >= wanted:
             break
     return best
+
+
+def _floor(solution: Sequence[float]) -> list[int]:
+    """How often a relaxed solution takes each column wholly."""
+    return [int(value + WHOLE) for value in solution]
 
 
 def _split(master: PatternMaster, solution: Sequence[float]) -> set[int]:
@@ -114,8 +119,7 @@ def _points_a_seat(master: PatternMaster) -> list[int]:
 
 def choose_near(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...] | None:
     """Return how often each column is taken, near a relaxed solution; None if that was not found."""
-    floor = [int(value + WHOLE) for value in solution]
-    return _Rounding(master, floor, _split(master, solution)).solve(seed)
+    return _Rounding(master, _floor(solution), _split(master, solution)).solve(seed)
 
 
 class _Rounding:
