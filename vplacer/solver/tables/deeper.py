@@ -27,12 +27,16 @@ MOST_DEPTH = 12
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The best found for a member: its value, the seatings placed, where each node is then, and its state."""
+    """The best found for a member: its value, the seatings placed, where each node is then, and its state.
+
+    ``spare``: steps of the host's cores beside the nodes (see `pooled`).
+    """
 
     value: int
     names: tuple[int, ...]
     flats: tuple[int, ...]
     states: tuple[int, ...]
+    spare: int = 0
 
 
 @dataclass(frozen=True)
@@ -262,6 +266,7 @@ class _Search:
                 self._names(level, looked.row),
                 looked.flats,
                 tuple(rows.state[looked.row].tolist()),
+                looked.spare,
             )
 
     def _names(self, level: _Level, row: int) -> tuple[int, ...]:

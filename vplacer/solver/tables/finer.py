@@ -68,11 +68,15 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The best residual of an owner: its row, its value, and where each node is in its table."""
+    """The best residual of an owner: its row, its value, and where each node is in its table.
+
+    ``spare``: steps of the host's cores beside the nodes (see `pooled`).
+    """
 
     row: int
     value: int
     flats: tuple[int, ...]
+    spare: int = 0
 
 
 class Finer:
@@ -93,6 +97,9 @@ class Finer:
         self._widths = [cores + 1 for cores, _ in most]
         self._heights = [memory + 1 for _, memory in most]
         self.needed = len(self._below) > len(within)
+
+    def fill(self, worth: Array) -> None:
+        """Take the value of each seating of the family: nothing here depends on it."""
 
     def most(
         self,

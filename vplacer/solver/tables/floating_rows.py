@@ -17,6 +17,7 @@ from vplacer.errors import InternalError
 from vplacer.solver.host_state import HostState
 from vplacer.solver.tables.finer import Finer, Within
 from vplacer.solver.tables.node_table import NodeTable
+from vplacer.solver.tables.plain import PlainGroup
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import cells_of, left_of_all, reach_of
 from vplacer.solver.tables.residuals import Residuals
@@ -97,11 +98,16 @@ class RowMaker:
             np.repeat(np.array([row[4] for row in self._rows], np.int32), times),
         )
 
-    def finer(self) -> Finer | Pooled:
-        """Return what each row stands for."""
+    def finer(self, plain: Sequence[PlainGroup]) -> Finer | Pooled:
+        """Return what each row stands for.
+
+        ``plain``: VMs over several nodes that take no devices; where hosts of more than two nodes have
+        floating VMs, they are priced there.
+        """
         if self._totals:
             units = np.array([table.units.millicores for table in self.tables], np.int64)
             cores = np.array([row[2] for row in self._rows]) // units
-            totals = [self._totals.get(number) for number in range(len(self._within))]
-            return Pooled(self.tables, totals, cores)
+            all_nodes = (cores * units).sum(axis=1).tolist()
+            totals = [self._totals.get(number, all_nodes[number]) for number in range(len(self._within))]
+            return Pooled(self.tables, totals, cores, plain)
         return Finer(self._within, [table.most for table in self.tables])

@@ -2,7 +2,8 @@
 
 Wherever the floating VMs are, VMs that are placed take no more cores together than those leave of the host.
 So the best that the tables of the nodes come to within so many cores is never below the truth. Whether the
-floating VMs can be packed beside it is another matter: see `fitting`.
+floating VMs can be packed beside it is another matter: see `fitting`. VMs over several nodes that take no
+devices take cores of the host alone: see `plain`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import numpy.typing as npt
 
 from vplacer.solver.tables.finer import Looked, keep_better, least
 from vplacer.solver.tables.node_table import NodeTable
+from vplacer.solver.tables.plain import PlainGroup, PlainRoom
 
 Array = npt.NDArray[Any]
 
 MOST_STEPS = 128
 """Steps of the axis of the host's cores; with more they are coarser, which lets in more than there is."""
 
-CELLS = 4_000_000
+CELLS = 2_000_000
 """Rows times steps that are looked up at a time."""
 
 _NONE = -(1 << 60)
@@ -34,27 +36,39 @@ class Pooled:
     needed = True
     carried = 300
 
-    def __init__(self, tables: Sequence[NodeTable], totals: Sequence[int | None], cores: Array) -> None:
+    def __init__(
+        self, tables: Sequence[NodeTable], totals: Sequence[int], cores: Array, plain: Sequence[PlainGroup]
+    ) -> None:
         """Take what is left of each host.
 
         Args:
             tables: of the nodes.
-            totals: millicores left of the host of each row; None = no VM floats there.
+            totals: millicores left of the host of each row.
             cores: units left of each node, by row and node.
+            plain: VMs over several nodes that take no devices.
         """
         self._widths = [table.most[0] + 1 for table in tables]
         self._heights = [table.most[1] + 1 for table in tables]
         units = [table.units.millicores for table in tables]
-        most = max((total for total in totals if total is not None), default=0)
-        step = max(gcd(*units), -(-most // MOST_STEPS))
+        self._step = max(gcd(*units), -(-max(totals, default=0) // MOST_STEPS))
         self._units = np.array(units, np.int64)
-        self._step = step
-        self._costs = [
-            (np.arange(width) * unit) // step for width, unit in zip(self._widths, units, strict=True)
+        # The most units of a node within so many steps.
+        span = max(
+            ((width - 1) * unit // self._step for width, unit in zip(self._widths, units, strict=True)),
+            default=0,
+        )
+        steps = np.arange(span + 1)
+        self._within = [
+            np.minimum(width - 1, np.searchsorted(np.arange(width) * unit // self._step, steps, "right") - 1)
+            for width, unit in zip(self._widths, units, strict=True)
         ]
         self._cores = cores
-        self._loose = np.array([total is not None for total in totals])
-        self._totals = np.array([total or 0 for total in totals], np.int64)
+        self._totals = np.array(totals, np.int64)
+        self.plain = PlainRoom(plain, self._step, max(totals, default=0) // self._step)
+
+    def fill(self, worth: Array) -> None:
+        """Take the value of each seating of the family."""
+        self.plain.fill(worth)
 
     def most(
         self,
@@ -64,18 +78,14 @@ class Pooled:
         enough: Array | None = None,
     ) -> Array:
         """Return what each row is worth at most; see `Finer.most`."""
-        found = least(flats, ways)
-        if enough is None:
-            return found
         left = self._left(base, flats)
+        found = least(flats, ways) + self.plain.values[np.maximum(left, 0)]
         found[left < 0] = -1
-        size = max(1, CELLS // (MOST_STEPS + 1))
         for values in ways:
-            open_rows = np.nonzero((found > enough) & self._loose[base])[0]
-            for start in range(0, len(open_rows), size):
-                rows = open_rows[start : start + size]
-                reach = self._reach([at[rows] for at in flats], values, left[rows])[-1]
-                found[rows] = np.minimum(found[rows], reach[np.arange(len(rows)), left[rows]])
+            rows = np.nonzero(found > (0 if enough is None else enough))[0]
+            if len(rows):
+                told = self._values([at[rows] for at in flats], values, left[rows])
+                found[rows] = np.minimum(found[rows], told)
         return found
 
     def look_up_best(
@@ -89,37 +99,24 @@ class Pooled:
     ) -> dict[int, Looked]:
         """Look up rows until no other can be better than what is known; see `Finer.look_up_best`."""
         reached = known.astype(np.int64)
-        best: dict[int, Looked] = {}
-        bound = placed + least(flats, [values])
-        rows = np.nonzero((bound > reached[owner]) & ~self._loose[base])[0]
-        keep_better(rows, owner[rows], bound[rows], [at[rows] for at in flats], reached, best)
-        first = np.nonzero(self._loose[base] & (placed == 0) & (bound > reached[owner]))[0]
-        self._look_up(first, owner, placed, base, flats, values, reached, best)
-        later = np.nonzero(self._loose[base] & (placed > 0) & (bound > reached[owner]))[0]
-        self._look_up(later, owner, placed, base, flats, values, reached, best)
-        return best
-
-    def _look_up(
-        self,
-        rows: Array,
-        owner: Array,
-        placed: Array,
-        base: Array,
-        flats: Sequence[Array],
-        values: Sequence[Array],
-        reached: Array,
-        best: dict[int, Looked],
-    ) -> None:
-        size = max(1, CELLS // (MOST_STEPS + 1))
-        for start in range(0, len(rows), size):
-            mine = rows[start : start + size]
-            left = self._left(base[mine], [at[mine] for at in flats])
-            good = left >= 0
-            mine, left = mine[good], left[good]
-            if not len(mine):
-                continue
-            value, there = self._best([at[mine] for at in flats], values, left)
-            keep_better(mine, owner[mine], value + placed[mine], there, reached, best)
+        left = self._left(base, flats)
+        bound = placed + least(flats, [values]) + self.plain.values[np.maximum(left, 0)]
+        bound[left < 0] = -1
+        chosen: dict[int, Looked] = {}
+        # What nothing was placed on comes first: with its value, few of the others are looked up.
+        for first in (True, False):
+            rows = np.nonzero(((placed == 0) == first) & (bound > reached[owner]))[0]
+            if len(rows):
+                value = self._values([at[rows] for at in flats], values, left[rows]) + placed[rows]
+                keep_better(rows, owner[rows], value, [], reached, chosen)
+        if not chosen:
+            return {}
+        winners = np.array([looked.row for looked in chosen.values()])
+        there, spare = self._traced([at[winners] for at in flats], values, left[winners])
+        return {
+            one: Looked(looked.row, looked.value, tuple(int(at[n]) for at in there), int(spare[n]))
+            for n, (one, looked) in enumerate(chosen.items())
+        }
 
     def _left(self, base: Array, flats: Sequence[Array]) -> Array:
         """Steps of cores that are left of the hosts of rows."""
@@ -128,61 +125,85 @@ class Pooled:
             left -= (self._cores[base, number] - (at // height) % width) * self._units[number]
         return np.where(left >= 0, left // self._step, -1)
 
-    def _best(
+    def _profiles(self, flats: Sequence[Array], values: Sequence[Array]) -> tuple[Array, Array]:
+        """What nodes come to within each number of steps: profiles, and which each row has, by node."""
+        kinds: dict[tuple[int, int], list[int]] = {}
+        for number, table in enumerate(values):
+            kinds.setdefault((id(table), int(self._units[number])), []).append(number)
+        found = []
+        which = np.empty((len(flats[0]), len(flats)), np.int64)
+        count = 0
+        for numbers in kinds.values():
+            places, at = np.unique(np.stack([flats[n] for n in numbers]), return_inverse=True)
+            width, height = self._widths[numbers[0]], self._heights[numbers[0]]
+            have = (places // height) % width
+            cores = np.minimum(self._within[numbers[0]][None], have[:, None])
+            found.append(values[numbers[0]][places[:, None] - (have[:, None] - cores) * height])
+            which[:, numbers] = count + at.reshape(len(numbers), -1).T
+            count += len(places)
+        profiles, same = np.unique(np.concatenate(found), axis=0, return_inverse=True)
+        return profiles.astype(np.int64), same.reshape(-1)[which]
+
+    def _values(self, flats: Sequence[Array], values: Sequence[Array], left: Array) -> Array:
+        """The best of each row within the steps that are left. Rows that are alike are looked up once."""
+        profiles, which = self._profiles(flats, values)
+        alike = np.concatenate([left[:, None], np.sort(which, axis=1)], axis=1)
+        rows, owner = np.unique(alike, axis=0, return_inverse=True)
+        found = np.full(len(rows), -1, np.int64)
+        at = int(np.searchsorted(rows[:, 0], 0))
+        while at < len(rows):
+            # They are ordered by what is left.
+            end = at + 1
+            while end < len(rows) and (end + 1 - at) * (int(rows[end, 0]) + 1) <= CELLS:
+                end = min(len(rows), max(end + 1, at + CELLS // (int(rows[end, 0]) + 1)))
+            mine = rows[at:end]
+            reach = self._reach(profiles, mine[:, 1:], int(mine[-1, 0]))[-1]
+            found[at:end] = self._with_plain(reach, mine[:, 0]).max(axis=1)
+            at = end
+        result: Array = found[owner.reshape(-1)]
+        return result
+
+    def _with_plain(self, reach: Array, left: Array) -> Array:
+        """What each row comes to with so many steps for its nodes, and the rest for VMs without devices."""
+        rest = left[:, None] - np.arange(reach.shape[1])[None]
+        found: Array = np.where(rest >= 0, reach + self.plain.values[np.maximum(rest, 0)], _NONE)
+        return found
+
+    @staticmethod
+    def _reach(profiles: Array, which: Array, most: int) -> list[Array]:
+        """What is reached within each number of steps, by row: with no node, with one, and so on."""
+        found = [np.zeros((len(which), most + 1), np.int64)]
+        jumps = np.diff(profiles, axis=1) > 0
+        for mine in which.T:
+            before = found[-1]
+            after = before + profiles[mine, 0][:, None]
+            for step in np.nonzero(jumps[np.unique(mine)].any(axis=0))[0] + 1:
+                if step <= most:
+                    rest = after[:, step:]
+                    np.maximum(rest, before[:, : most + 1 - step] + profiles[mine, step][:, None], out=rest)
+            found.append(after)
+        return found
+
+    def _traced(
         self, flats: Sequence[Array], values: Sequence[Array], left: Array
-    ) -> tuple[Array, list[Array]]:
-        """The best of each row within the steps that are left, and where each node then is."""
-        reaches = self._reach(flats, values, left)
-        count = len(left)
-        rows = np.arange(count)
-        at_step = left.copy()
-        value = reaches[-1][rows, at_step]
-        goal = value
+    ) -> tuple[list[Array], Array]:
+        """Where each node of some rows is in its best, and the steps that are left for VMs without devices."""
+        profiles, which = self._profiles(flats, values)
+        reaches = self._reach(profiles, which, int(left.max()))
+        rows = np.arange(len(left))
+        at = self._with_plain(reaches[-1], left).argmax(axis=1)
+        spare = left - at
         there: list[Array] = []
         for number in range(len(flats) - 1, -1, -1):
-            table, width, height = values[number], self._widths[number], self._heights[number]
-            gains = self._gains(flats[number], table, width, height)
-            chosen = np.zeros(count, np.int64)
-            done = np.zeros(count, bool)
-            for cores in range(width):
-                then = at_step - self._costs[number][cores]
-                hit = ~done & (then >= 0)
-                hit &= reaches[number][rows, np.maximum(then, 0)] + gains[cores] == goal
-                chosen[hit] = cores
-                done |= hit
-            goal = goal - gains[chosen, rows]
-            at_step = at_step - self._costs[number][chosen]
-            there.append(flats[number] - ((flats[number] // height) % width - chosen) * height)
-        return value, there[::-1]
-
-    def _reach(self, flats: Sequence[Array], values: Sequence[Array], left: Array) -> list[Array]:
-        """What is reached within each number of steps, by row: with no node, with one, and so on."""
-        found = [np.zeros((len(left), int(left.max(initial=0)) + 1), np.int64)]
-        for at, table, width, height, cost in zip(
-            flats, values, self._widths, self._heights, self._costs, strict=True
-        ):
-            found.append(self._add(found[-1], self._gains(at, table, width, height), cost))
-        return found
-
-    @staticmethod
-    def _gains(at: Array, table: Array, width: int, height: int) -> Array:
-        """What a node comes to with each number of units of cores, by units and row."""
-        have = (at // height) % width
-        gains = np.full((width, len(at)), _NONE, np.int64)
-        for cores in range(int(have.max()) + 1):
-            good = np.nonzero(have >= cores)[0]
-            gains[cores, good] = table[at[good] - (have[good] - cores) * height]
-        return gains
-
-    @staticmethod
-    def _add(reach: Array, gains: Array, cost: Array) -> Array:
-        """What is reached with one more node."""
-        if (gains <= 0).all():
-            return reach
-        found: Array = reach + gains[0][:, None]
-        wide = reach.shape[1]
-        for cores in range(1, len(gains)):
-            if cost[cores] < wide and (gains[cores] > gains[cores - 1]).any():
-                rest = found[:, cost[cores] :]
-                np.maximum(rest, reach[:, : wide - cost[cores]] + gains[cores][:, None], out=rest)
-        return found
+            goal = reaches[number + 1][rows, at]
+            mine = profiles[which[:, number]]
+            then = at[:, None] - np.arange(profiles.shape[1])[None]
+            hit = then >= 0
+            hit &= reaches[number][rows[:, None], np.maximum(then, 0)] + mine == goal[:, None]
+            chosen = hit.argmax(axis=1)
+            at = at - chosen
+            width, height = self._widths[number], self._heights[number]
+            have = (flats[number] // height) % width
+            cores = np.minimum(have, self._within[number][chosen])
+            there.append(flats[number] - (have - cores) * height)
+        return there[::-1], spare

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ import numpy.typing as npt
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.tables.deeper import Begun, Deeper
 from vplacer.solver.tables.node_table import FilledTable
+from vplacer.solver.tables.plain import seated
+from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.seatings import Seating
 from vplacer.solver.tables.starts import FamilyStarts
 
@@ -50,6 +52,8 @@ class TablePrices:
         self.most = np.zeros(count, np.int64)
         self._rows = np.zeros(count, np.int64)
         self._within: dict[int, tuple[int, ...]] = {}
+        self._spare: dict[int, int] = {}
+        self._seated: dict[object, tuple[tuple[int, int], ...]] = {}
 
     def solve(self, worth: Worth, deep: bool) -> Array:
         """Return what each kind is worth at most: the best value known, or more where not all was tried.
@@ -62,7 +66,7 @@ class TablePrices:
         self._worth = [worth(number) for number in range(len(self.starts))]
         filled: dict[tuple[int, bytes], FilledTable] = {}
         self._filled = []
-        self._deep, self._within = {}, {}
+        self._deep, self._within, self._spare = {}, {}, {}
         for number, starts in enumerate(self.starts):
             mine = []
             for table, names in zip(starts.tables, self._names[number], strict=True):
@@ -72,6 +76,7 @@ class TablePrices:
                     filled[key] = table.fill(values.tolist())
                 mine.append(filled[key])
             self._filled.append(tuple(mine))
+            starts.finer.fill(self._worth[number])
             self._look_up(number, starts)
             if deep and starts.deeper is not None:
                 self._look_deeper(number, starts, starts.deeper)
@@ -123,6 +128,7 @@ class TablePrices:
             self.best[at + member] = self.most[at + member] = looked.value
             self._rows[at + member] = rows[looked.row]
             self._within[at + member] = looked.flats
+            self._spare[at + member] = looked.spare
 
     def patterns(self, kinds: Sequence[int]) -> list[Pattern]:
         """Return what makes the best value of each of some kinds."""
@@ -158,7 +164,24 @@ class TablePrices:
         ):
             for seating in node.reseated(state, table.traced(flat)):
                 found[names[seating]] += 1
+        found += Counter(dict(self._plain(kind, starts, found)))
         return Pattern(number, tuple(sorted(found.items())))
+
+    def _plain(
+        self, kind: int, starts: FamilyStarts, others: Mapping[int, int]
+    ) -> tuple[tuple[int, int], ...]:
+        """Seats of VMs over several nodes without devices that are priced by the host's cores alone."""
+        if not isinstance(starts.finer, Pooled):
+            return ()
+        spare = self._deep[kind].spare if kind in self._deep else self._spare.get(kind, 0)
+        wanted = starts.finer.plain.taken(spare)
+        if not wanted:
+            return ()
+        key = (kind, tuple(sorted(others.items())), wanted)
+        if key not in self._seated:
+            found = seated(self.kinds[kind].task.state, starts.family.seatings, others, wanted)
+            self._seated[key] = tuple(sorted(found.items()))
+        return self._seated[key]
 
     @property
     def open_kinds(self) -> list[int]:
@@ -172,6 +195,15 @@ class TablePrices:
             for number, (first, starts) in enumerate(zip(self.first, self.starts, strict=True))
             for index in sorted(starts.open_kinds if number in families else ())
         ]
+
+    def loose_kinds(self) -> list[int]:
+        """Return the kinds whose floating VMs were not looked at closely and whose price is above the best."""
+        found = []
+        for first, starts in zip(self.first, self.starts, strict=True):
+            if isinstance(starts.finer, Pooled):
+                at = slice(first, first + len(starts.family.members))
+                found += (first + np.nonzero(self.most[at] > self.best[at])[0]).tolist()
+        return found
 
     def seatings(self, pattern: Pattern) -> list[tuple[Seating, int]]:
         """Return the seatings of a pattern with their counts."""

@@ -253,7 +253,7 @@ class TableSearch:
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
             told = not any(source.untold for source in self.sources)
         open_kinds = set(self.tables.open_at(duals))
-        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful()})
+        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful(), *self.tables.loose()})
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work

@@ -157,6 +157,10 @@ class TableSource:
         }
         return self.prices.open_in(worth_it)
 
+    def loose(self) -> list[int]:
+        """Kinds of more than two nodes with floating VMs whose last price is above the best that was found."""
+        return self.prices.loose_kinds()
+
     def doubtful(self) -> list[int]:
         """Kinds whose last price is above what the host takes, as far as that is known."""
         numbers = range(len(self.kinds))

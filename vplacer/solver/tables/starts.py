@@ -21,6 +21,7 @@ from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.floating_rows import RowMaker
 from vplacer.solver.tables.node_table import NodeSeating, NodeTable, build_table
+from vplacer.solver.tables.plain import plain_groups
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
@@ -275,7 +276,13 @@ class _Plan:
                 maker.add_floating(index, devices, state)
             else:
                 maker.add(index, devices, [_room(state, position) for position in self.positions])
-        at, finer = maker.residuals(), maker.finer()
+        at = maker.residuals()
+        family = self.family
+        finer = maker.finer(
+            plain_groups(family.seatings, self.spanning, family.only, tables, self.positions)
+        )
+        if isinstance(finer, Pooled):
+            self.spanning = [name for name in self.spanning if name not in finer.plain.names]
         begins: list[tuple[int, ...]] = [()]
         done = [(at, 0)]
         light = {index for index, member in enumerate(self.family.members) if member.light}
