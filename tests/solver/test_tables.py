@@ -28,6 +28,7 @@ VARIANTS = {
     "half float": Variant(hosts=24, shapes=20, floating=0.5, fill=0.8, seed=6),
     "all float": Variant(hosts=24, shapes=20, floating=1.0, fill=0.8, seed=7),
     "eight nodes, half float": Variant(hosts=24, shapes=14, fill=0.8, eight_nodes=True, floating=0.5, seed=8),
+    "eight nodes, all float": Variant(hosts=24, shapes=13, fill=0.8, eight_nodes=True, floating=1.0, seed=9),
     "eight nodes": Variant(hosts=24, shapes=16, fill=0.8, eight_nodes=True, seed=5),
 }
 

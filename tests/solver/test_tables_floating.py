@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import product
+from math import gcd
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from vplacer.solver.host_state import HostState, untouched_state
 from vplacer.solver.tables import reachable
 from vplacer.solver.tables.finer import Finer, Within
 from vplacer.solver.tables.node_table import NodeSeating, Units, build_table
+from vplacer.solver.tables.plain import PlainGroup
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.reachable import cells_of, reach_of
 
@@ -145,17 +147,33 @@ def test_nodes_share_what_is_left_of_the_host(seed: int) -> None:
         values[0, 0] = 0
         tables.append(np.maximum.accumulate(np.maximum.accumulate(values, 0), 1).reshape(-1))
     cores = np.array([[chooser.randint(0, 6) for _ in nodes] for _ in range(4)])
-    totals = [chooser.choice([None, chooser.randint(0, 20)]) for _ in range(4)]
-    pooled = Pooled(nodes, totals, cores)
+    totals = [chooser.randint(0, 20) for _ in range(4)]
+    plain = [PlainGroup((n,), chooser.randint(1, 7)) for n in range(chooser.randint(0, 2))]
+    pooled = Pooled(nodes, totals, cores, plain)
+    worth = np.array([chooser.randint(0, 12) for _ in plain], np.int64)
+    pooled.fill(worth)
     flats = [cores[:, n] * 3 + 2 for n in range(3)]
     base, nobody = np.arange(4), np.full(4, -1)
     best = pooled.look_up_best(base, np.zeros(4, np.int64), nobody, base, flats, tables)
     highest = pooled.most(base, flats, [tables], nobody)
+    # What takes less than a step is no thing of the host: it is seated on nodes.
+    kept = pooled.plain.groups
+    sizes = [group.millicores for group in kept]
+    values = np.array([worth[group.names[0]] for group in kept], np.int64)
+    counts = list(product(*(range(20 // size + 1) for size in sizes)))
+    exact = gcd(*(unit.millicores for unit in units)) == 1
     for row, total in enumerate(totals):
         truth = max(
-            sum(int(tables[n][used[n] * 3 + 2]) for n in range(3))
+            sum(int(tables[n][used[n] * 3 + 2]) for n in range(3)) + int(np.dot(count, values))
             for used in product(*(range(have + 1) for have in cores[row].tolist()))
-            if total is None or sum(u * unit.millicores for u, unit in zip(used, units, strict=True)) <= total
+            for count in counts
+            if sum(u * unit.millicores for u, unit in zip(used, units, strict=True))
+            + sum(c * size for c, size in zip(count, sizes, strict=True))
+            <= total
         )
-        assert best[row].value == truth == highest[row]
-        assert truth == sum(int(t[at]) for t, at in zip(tables, best[row].flats, strict=True))
+        # Steps coarser than sizes let in more than there is, never less.
+        assert best[row].value == highest[row] >= truth
+        assert best[row].value == truth or not exact
+        beside = sum(int(worth[group.names[0]]) * n for group, n in pooled.plain.taken(best[row].spare))
+        found = sum(int(t[at]) for t, at in zip(tables, best[row].flats, strict=True))
+        assert found + beside == best[row].value

@@ -167,6 +167,15 @@ def _reduced(column: LightColumn, duals: Prices, master: PatternMaster) -> int:
     return value + column.points * master.aim.point
 
 
+def best_known(master: PatternMaster, duals: Prices, point: int) -> Array:
+    """What the best column known of each kind is worth at some duals, its host's own charge not taken off."""
+    found = np.zeros(len(master.counts), np.int64)
+    for column in master.columns:
+        value = _reduced(column, duals, master) + column.points * (point - master.aim.point)
+        found[column.kind] = max(found[column.kind], value)
+    return found
+
+
 def _mixed(best: Prices, last: Prices) -> Prices:
     def mix(a: int, b: int) -> int:
         return round(SMOOTHING * a + (1 - SMOOTHING) * b)

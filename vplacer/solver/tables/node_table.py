@@ -116,6 +116,8 @@ class NodeTable:
 
         A trace is told in the state that stands for all like it.
         """
+        if not seatings:
+            return ()
         if not self._alike:
             for number, seating in enumerate(self.seatings):
                 self._alike.setdefault(_look(seating), []).append(number)

@@ -71,6 +71,7 @@ class PlainRoom:
         self._steps = [group.millicores // step for group in self.groups]
         self.values = np.zeros(most + 1, np.int64)
         self._worth: list[int] = []
+        self._taken: dict[int, tuple[tuple[PlainGroup, int], ...]] = {}
 
     @property
     def names(self) -> frozenset[int]:
@@ -86,9 +87,15 @@ class PlainRoom:
                 for step in range(size, len(values)):
                     values[step] = max(values[step], values[step - size] + value)
         self.values = np.array(values, np.int64)
+        self._taken = {}
 
     def taken(self, steps: int) -> tuple[tuple[PlainGroup, int], ...]:
         """Return what makes the best of so many steps, with counts."""
+        if steps not in self._taken:
+            self._taken[steps] = self._told(steps)
+        return self._taken[steps]
+
+    def _told(self, steps: int) -> tuple[tuple[PlainGroup, int], ...]:
         found: Counter[int] = Counter()
         while self.values[steps] > 0:
             for number, (size, value) in enumerate(zip(self._steps, self._worth, strict=True)):

@@ -187,7 +187,7 @@ class Pooled:
     def _traced(
         self, flats: Sequence[Array], values: Sequence[Array], left: Array
     ) -> tuple[list[Array], Array]:
-        """Where each node of some rows is in its best, and the steps that are left for VMs without devices."""
+        """Where each node of some rows is in its best, and the steps left for VMs without devices."""
         profiles, which = self._profiles(flats, values)
         reaches = self._reach(profiles, which, int(left.max()))
         rows = np.arange(len(left))

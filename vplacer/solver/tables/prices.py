@@ -196,13 +196,14 @@ class TablePrices:
             for index in sorted(starts.open_kinds if number in families else ())
         ]
 
+    @property
+    def pooled(self) -> bool:
+        """Whether the cores that floating VMs leave are shared by the nodes of some hosts."""
+        return any(isinstance(starts.finer, Pooled) for starts in self.starts)
+
     def loose_kinds(self) -> list[int]:
-        """Return the kinds whose floating VMs were not looked at closely and whose price is above the best."""
-        found = []
-        for first, starts in zip(self.first, self.starts, strict=True):
-            if isinstance(starts.finer, Pooled):
-                at = slice(first, first + len(starts.family.members))
-                found += (first + np.nonzero(self.most[at] > self.best[at])[0]).tolist()
+        """Return the kinds that may come to more than the best that was found."""
+        found: list[int] = np.nonzero(self.most > self.best)[0].tolist()
         return found
 
     def seatings(self, pattern: Pattern) -> list[tuple[Seating, int]]:

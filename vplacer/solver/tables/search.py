@@ -6,13 +6,25 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from vplacer.solver.bounds import plain_bounds
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.rows import RowSet
-from vplacer.solver.tables.column_search import CLOSE, Columns, Relaxed, identity, relax, seat_duals
+from vplacer.solver.tables.column_search import (
+    CLOSE,
+    Columns,
+    Relaxed,
+    best_known,
+    identity,
+    relax,
+    seat_duals,
+)
 from vplacer.solver.tables.cpsat_source import CpSatSource, merged
 from vplacer.solver.tables.decomposes import decomposes
 from vplacer.solver.tables.enrich import enrich
@@ -24,10 +36,12 @@ from vplacer.solver.tables.lp import Aim, PatternMaster, Prices, Whole, first_pr
 from vplacer.solver.tables.own_options import OwnOptions
 from vplacer.solver.tables.placed import weight_placed, weights_by_priority
 from vplacer.solver.tables.prices import TablePrices
-from vplacer.solver.tables.sources import Effort, RowTerms, Source, TableSource, best_of
+from vplacer.solver.tables.sources import Duals, Effort, RowTerms, Source, TableSource, best_of
 from vplacer.solver.tables.starts import StartsBuilder
 from vplacer.solver.tables.trim import Trimmer
 from vplacer.solver.tables.whole import choose_whole
+
+Array = npt.NDArray[Any]
 
 LEAST_HOSTS = 40
 """Hosts below which exact models of a few hosts at a time find the best answer by themselves."""
@@ -46,6 +60,9 @@ ROUGHLY = 1e-3
 
 LEAST_ROUNDS = 6
 """Rounds of the first search that are made even if it is to stop: much of what fits is found by then."""
+
+SLACK = 0.25
+"""Part of the least that matters, by which a proved bound may be too high."""
 
 MOST_PROOFS = 4
 """Times that a bound is proved, while proofs find columns."""
@@ -204,6 +221,8 @@ class TableSearch:
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         for column in self.columns.items:
             master.add(column)
+        # Where points only choose between equals, they make proofs much harder, and count nothing there.
+        most = Effort.NEARLY if self.tables.pooled and aim.weight else Effort.TRUE
         relaxed = relax(
             master,
             self.sources,
@@ -212,33 +231,41 @@ class TableSearch:
             self.should_stop,
             close=ROUGHLY if first else CLOSE,
             least=LEAST_ROUNDS if first else 1,
+            most=most,
         )
         bound = None
         for _ in range(MOST_PROOFS):
             known = len(master.columns)
-            proved = self._proved(master, relaxed)
+            proved = self._proved(master, relaxed, ROUGHLY / 2 if first else 0)
             bound = proved if bound is None else bound if proved is None else min(bound, proved)
             near = bound is not None and master.solve().value >= bound * (1 - CLOSE)
             if near or len(master.columns) == known or self.should_stop():
                 break
             # What the host model found instead of what tables promised changes the duals.
-            relaxed = relax(master, self.sources, self.columns, None, self.should_stop)
+            relaxed = relax(master, self.sources, self.columns, None, self.should_stop, most=most)
         solution = master.solution()
         if not self.should_stop():
             enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
         solution += [0.0] * (len(master.columns) - len(solution))
-        counts = choose_whole(master, solution, _counts_of(master, held or []), self.seed)
+        counts = choose_whole(
+            master, solution, _counts_of(master, held or []), self.seed, thorough=self.tables.pooled
+        )
         taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
         taken = self.trimmer.trim(taken, master.asked)
         for column, _ in taken:
             self.columns.add(column)
         return _Found(None if bound is None else bound // aim.scale, taken)
 
-    def _proved(self, master: PatternMaster, relaxed: Relaxed) -> int | None:
+    def _proved(self, master: PatternMaster, relaxed: Relaxed, loose: float) -> int | None:
         """The best bound, with the host model's prices where the tables are not sure of theirs.
 
         The points that were let in to choose between equals are left out. Columns found on the way are
         kept. None = there is not enough work left.
+
+        Args:
+            master: the master.
+            relaxed: what the relaxation came to.
+            loose: part of the value by which the bound may be too high.
         """
         if not relaxed.told and self.should_stop():
             return None
@@ -247,20 +274,23 @@ class TableSearch:
         doubtful: set[int] = set()
         if master.aim.weight and duals.point:
             # Of few kinds each is of many hosts, and mostly empty: the model takes long over one.
-            if len(self.kinds) >= LEAST_SAMPLED:
+            if len(self.kinds) >= LEAST_SAMPLED and not self.tables.pooled:
                 doubtful.update(self.tables.doubtful())
             duals = replace(duals, point=0)
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
             told = not any(source.untold for source in self.sources)
         open_kinds = set(self.tables.open_at(duals))
-        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful(), *self.tables.loose()})
+        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful()})
+        if self.tables.pooled:
+            unsure = sorted({*open_kinds, *self._unsure(master, relaxed.best, duals, worth, loose)})
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work
         for number in unsure:
             price = self.prover.price_one(number, duals)
             if price is not None:
-                worth[self.prover.kinds[number]] = price
+                at = self.prover.kinds[number]
+                worth[at] = price if number in open_kinds else min(worth[at], price)
             elif number in open_kinds:
                 told = False
         for column in self.prover.columns(unsure):
@@ -271,6 +301,26 @@ class TableSearch:
             return None
         value = sum(int(w) * count for w, count in zip(worth, self.counts, strict=True))
         return value + master.constant(relaxed.best)
+
+    def _unsure(
+        self, master: PatternMaster, prices: Prices, duals: Duals, worth: Array, loose: float
+    ) -> list[int]:
+        """Kinds, by number in the tables, whose worth may be more than they take, and matters.
+
+        Where floating VMs share the cores of a host with all its nodes. Columns found on the way are kept.
+        """
+        mine = list(self.tables.kinds)
+        over = worth[mine] - best_known(master, prices, duals.point)[mine]
+        excess = np.maximum(0, over) * np.array(self.counts)[mine]
+        # What is lost by rounding anyway need not be told apart.
+        step = gcd(*master.aim.weight.values()) if master.aim.weight else 1
+        slack = max(SLACK * step * master.scale, loose * master.solve().value)
+        order = np.argsort(excess, kind="stable")
+        matters = np.sort(order[np.cumsum(excess[order]) > slack]).tolist()
+        for column in self.tables.columns(matters):
+            if self.columns.add(column) and column is not None:
+                master.add(column)
+        return self.tables.unsure(matters)
 
     def _sampled(self, aim: Aim, start: Prices | None) -> Prices:
         """Duals of a part of the hosts, asked for the same part of the VMs."""

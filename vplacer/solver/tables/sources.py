@@ -157,9 +157,16 @@ class TableSource:
         }
         return self.prices.open_in(worth_it)
 
-    def loose(self) -> list[int]:
-        """Kinds of more than two nodes with floating VMs whose last price is above the best that was found."""
-        return self.prices.loose_kinds()
+    @property
+    def pooled(self) -> bool:
+        """Whether the cores that floating VMs leave are shared by the nodes of some hosts."""
+        return self.prices.pooled
+
+    def unsure(self, numbers: Sequence[int]) -> list[int]:
+        """Those of some kinds whose last price may be above what the host takes; their columns are known."""
+        loose = set(self.prices.loose_kinds())
+        patterns = self.prices.patterns(numbers)
+        return [n for n, p in zip(numbers, patterns, strict=True) if n in loose or (n, p) in self._short]
 
     def doubtful(self) -> list[int]:
         """Kinds whose last price is above what the host takes, as far as that is known."""

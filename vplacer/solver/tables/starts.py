@@ -278,9 +278,7 @@ class _Plan:
                 maker.add(index, devices, [_room(state, position) for position in self.positions])
         at = maker.residuals()
         family = self.family
-        finer = maker.finer(
-            plain_groups(family.seatings, self.spanning, family.only, tables, self.positions)
-        )
+        finer = maker.finer(plain_groups(family.seatings, self.spanning, family.only, tables, self.positions))
         if isinstance(finer, Pooled):
             self.spanning = [name for name in self.spanning if name not in finer.plain.names]
         begins: list[tuple[int, ...]] = [()]

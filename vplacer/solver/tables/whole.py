@@ -32,7 +32,12 @@ WHOLE = 1e-6
 
 
 def choose_whole(
-    master: PatternMaster, solution: Sequence[float], held: Sequence[int], seed: int
+    master: PatternMaster,
+    solution: Sequence[float],
+    held: Sequence[int],
+    seed: int,
+    *,
+    thorough: bool = False,
 ) -> tuple[int, ...]:
     """Return how often each column is taken.
 
@@ -41,13 +46,15 @@ def choose_whole(
         solution: the relaxed one: what is whole in it is kept, unless nothing comes of that.
         held: a whole answer known before; empty if there is none.
         seed: for the solver.
+        thorough: seats too many are counted for what they are however many kinds are chosen anew, and what
+            is a little less than the relaxed answer is not the last tried. Soon done where columns are few.
 
     Returns:
         The best found, at least what is held; all zero if there is nothing.
     """
     floor, split = _floor(solution), _split(master, solution)
     tries: list[Callable[[], tuple[int, ...] | None]] = [lambda: _Rounding(master, floor, split).solve(seed)]
-    if master.capped and len(split) <= MOST_STRICT:
+    if master.capped and (thorough or len(split) <= MOST_STRICT):
         tries.append(lambda: _Rounding(master, floor, split, strict=True).solve(seed))
     if any(held):
         # From the answer held: the hosts where the relaxed one differs are chosen anew.
@@ -64,7 +71,7 @@ def choose_whole(
         tries.append(lambda: _Rounding(master, [0] * len(solution), every).solve(seed))
     best = tuple(held) if any(held) else (0,) * len(solution)
     reached = _value(master, best)
-    wanted = _value(master, solution) * (1 - (NEAR_IN_POINTS if master.capped else NEAR))
+    wanted = _value(master, solution) * (1 - (NEAR_IN_POINTS if master.capped and not thorough else NEAR))
     for attempt in tries:
         found = attempt()
         if found is not None and (value := _value(master, found)) > reached:
