@@ -1,4 +1,4 @@
-"""Hosts of eight nodes on which VMs float: answers of the tables are proved, and VMs over nodes have seats."""
+"""Hosts of eight nodes on which VMs float: answers of the tables are proved, VMs over nodes have seats."""
 
 from __future__ import annotations
 
