@@ -27,6 +27,9 @@ Array = npt.NDArray[Any]
 SAMPLED = 200
 """Rows that say what the parts of a VM cost their nodes."""
 
+FEW = 4
+"""Rows of which no costs are told: to look a few up one by one is sooner done."""
+
 Split = tuple[int, tuple[State, ...]]
 """A step, and the devices it takes of each node, up to symmetry."""
 
@@ -134,12 +137,14 @@ class Ahead:
         for number in wanted:
             step = self.steps[number]
             for split, which in self._splits[number].items():
-                costs[split] = self._costs(step, which, filled, chosen, held)
+                if len(chosen.member) >= FEW:
+                    costs[split] = self._costs(step, which, filled, chosen, held)
                 devices = [sum(count for _, count in takes) for takes in step.variants[which][1]]
                 for way, share in zip(ways, WAYS, strict=True):
                     way[split] = share(step.cores, devices)
         tables = tuple(position.table for position in self._positions)
-        return FilledAhead(tables, tuple(self._filled(way, worth, own) for way in (costs, *ways)))
+        told = (costs, *ways) if costs else ways
+        return FilledAhead(tables, tuple(self._filled(way, worth, own) for way in told))
 
     def _filled(
         self, weights: Mapping[Split, tuple[float, ...]], worth: Array, own: Sequence[Sequence[int]]

@@ -73,6 +73,8 @@ def relax(
     close: float = CLOSE,
     most: Effort = Effort.TRUE,
     least: int = 1,
+    *,
+    frugal: bool = False,
 ) -> Relaxed:
     """Generate columns until the relaxation is solved closely.
 
@@ -88,6 +90,8 @@ def relax(
         close: gap, relative, at which it is solved closely enough.
         most: the greatest effort; below true, the bound is none.
         least: rounds that are made even if the search is to stop.
+        frugal: columns are asked of those kinds alone that come to more than is known of them at the same
+            duals: for kinds of which a column takes long to make.
     """
     counts = np.array(master.counts, np.int64)
     duals = start if start is not None else master.solve()
@@ -103,7 +107,10 @@ def relax(
             reached = int(counts @ worth) + master.constant(tried)
             if best is None or reached < best[0]:
                 best = (reached, tried, worth, _told(sources, effort))
-            added = _add(master, asked(sources, effort), columns, worth, duals, tried is duals)
+            above = np.array(duals.kind) + 1 if tried is duals else np.zeros(len(counts))
+            if frugal and tried is not duals:
+                above = best_known(master, tried, master.aim.point) + 1
+            added = _add(master, asked(sources, effort), columns, worth, duals, above)
             enough = not added or best[0] - value <= close * abs(best[0])
             if added or tried is duals:
                 break
@@ -138,18 +145,18 @@ def _add(
     columns: Columns,
     worth: Array,
     duals: Prices,
-    own: bool,
+    above: Array,
 ) -> int:
     """Add the columns of the last prices that the master would take; return how many.
 
-    ``own``: the prices are at the master's own duals.
+    ``above``: columns are asked of the kinds whose price is above this.
     """
     added = 0
     charge = np.array(duals.kind)
     used = np.array(master.counts) > 0
     for source in sources:
         mine = np.array(source.kinds)
-        wanted = np.nonzero((worth[mine] > (charge[mine] + 1 if own else 0)) & used[mine])[0]
+        wanted = np.nonzero((worth[mine] > above[mine]) & used[mine])[0]
         for column in source.columns([int(number) for number in wanted]):
             if column is None or _reduced(column, duals, master) <= charge[column.kind] + 1:
                 continue
@@ -169,10 +176,16 @@ def _reduced(column: LightColumn, duals: Prices, master: PatternMaster) -> int:
 
 def best_known(master: PatternMaster, duals: Prices, point: int) -> Array:
     """What the best column known of each kind is worth at some duals, its host's own charge not taken off."""
+    columns = master.columns
+    sizes = [len(column.seats) for column in columns]
+    seats = np.array([seat for column in columns for seat in column.seats], np.int64).reshape(-1, 2)
+    value = np.array([column.points * point for column in columns], np.int64)
+    np.add.at(value, np.repeat(np.arange(len(columns)), sizes), np.array(duals.item)[seats[:, 0]] * seats[:, 1])
+    for number, column in enumerate(columns):
+        for name, weight in column.terms:
+            value[number] -= duals.row[name] * weight
     found = np.zeros(len(master.counts), np.int64)
-    for column in master.columns:
-        value = _reduced(column, duals, master) + column.points * (point - master.aim.point)
-        found[column.kind] = max(found[column.kind], value)
+    np.maximum.at(found, np.array([column.kind for column in columns], np.int64), value)
     return found
 
 

@@ -222,6 +222,7 @@ class TableSearch:
         for column in self.columns.items:
             master.add(column)
         # Where points only choose between equals, they make proofs much harder, and count nothing there.
+        close = ROUGHLY if first else CLOSE
         most = Effort.NEARLY if self.tables.pooled and aim.weight else Effort.TRUE
         relaxed = relax(
             master,
@@ -229,20 +230,29 @@ class TableSearch:
             self.columns,
             start,
             self.should_stop,
-            close=ROUGHLY if first else CLOSE,
+            close=close,
             least=LEAST_ROUNDS if first else 1,
             most=most,
+            frugal=self.tables.pooled,
         )
         bound = None
         for _ in range(MOST_PROOFS):
             known = len(master.columns)
             proved = self._proved(master, relaxed, ROUGHLY / 2 if first else 0)
             bound = proved if bound is None else bound if proved is None else min(bound, proved)
-            near = bound is not None and master.solve().value >= bound * (1 - CLOSE)
+            near = bound is not None and master.solve().value >= bound * (1 - close)
             if near or len(master.columns) == known or self.should_stop():
                 break
             # What the host model found instead of what tables promised changes the duals.
-            relaxed = relax(master, self.sources, self.columns, None, self.should_stop, most=most)
+            relaxed = relax(
+                master,
+                self.sources,
+                self.columns,
+                None,
+                self.should_stop,
+                most=most,
+                frugal=self.tables.pooled,
+            )
         solution = master.solution()
         if not self.should_stop():
             enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
