@@ -51,11 +51,20 @@ class Pricer:
             if (quantity := quantity_of(self.vars, key)) is not None
         }
 
-    def price(self, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int) -> Price:
-        """Find the column of greatest ``sum(weight x quantity) + sum(weight x level)``."""
+    def price(
+        self,
+        weights: Mapping[Key, int],
+        levels: Mapping[str, int],
+        seed: int,
+        work: float = MAX_WORK_A_PRICE,
+    ) -> Price:
+        """Find the column of greatest ``sum(weight x quantity) + sum(weight x level)``.
+
+        ``work``: deterministic seconds.
+        """
         if levels.get(ROOM):
             self.encoder.encode_room()
-        return self._solve(self.model, weights, levels, seed)
+        return self._solve(self.model, weights, levels, seed, work)
 
     def trimmed(self, plan: HostPlan, seed: int) -> Price:
         """Return the column of a plan from which VMs were dropped, with vGPUs seated anew."""
@@ -88,7 +97,12 @@ class Pricer:
                 model.add(variable == wanted.get((index, number_of[option]), 0))
 
     def _solve(
-        self, model: cp_model.CpModel, weights: Mapping[Key, int], levels: Mapping[str, int], seed: int
+        self,
+        model: cp_model.CpModel,
+        weights: Mapping[Key, int],
+        levels: Mapping[str, int],
+        seed: int,
+        work: float = MAX_WORK_A_PRICE,
     ) -> Price:
         terms = [weights[key] * quantity for key, quantity in self.quantities.items() if weights.get(key)]
         terms += [
@@ -97,7 +111,7 @@ class Pricer:
             if weight and name in self.vars.levels
         ]
         model.maximize(sum(terms) if terms else 0)
-        result = run(model, seed=seed, work=MAX_WORK_A_PRICE, probing=not levels.get(ROOM))
+        result = run(model, seed=seed, work=work, probing=not levels.get(ROOM))
         # A plan from which VMs were dropped may be none: others counted on the cards these took.
         if result.outcome is Outcome.IMPOSSIBLE and terms:
             raise InternalError(

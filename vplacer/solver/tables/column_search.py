@@ -180,7 +180,8 @@ def best_known(master: PatternMaster, duals: Prices, point: int) -> Array:
     sizes = [len(column.seats) for column in columns]
     seats = np.array([seat for column in columns for seat in column.seats], np.int64).reshape(-1, 2)
     value = np.array([column.points * point for column in columns], np.int64)
-    np.add.at(value, np.repeat(np.arange(len(columns)), sizes), np.array(duals.item)[seats[:, 0]] * seats[:, 1])
+    owner = np.repeat(np.arange(len(columns)), sizes)
+    np.add.at(value, owner, np.array(duals.item)[seats[:, 0]] * seats[:, 1])
     for number, column in enumerate(columns):
         for name, weight in column.terms:
             value[number] -= duals.row[name] * weight

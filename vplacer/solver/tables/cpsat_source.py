@@ -13,7 +13,7 @@ from vplacer.request.demand import RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.column import Column
 from vplacer.solver.kinds import HostKind
-from vplacer.solver.pricing import Pricer
+from vplacer.solver.pricing import MAX_WORK_A_PRICE, Pricer
 from vplacer.solver.rows import Key
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import LightColumn
@@ -74,7 +74,7 @@ class CpSatSource:
         self.untold = None in prices
         return np.array([price or 0 for price in prices], np.int64)
 
-    def price_one(self, number: int, duals: Duals) -> int | None:
+    def price_one(self, number: int, duals: Duals, work: float = MAX_WORK_A_PRICE) -> int | None:
         """Return the best value of one kind, by its number here; None if the work allowed told nothing."""
         pricer = self._pricer(number)
         host = self._hosts[number].task.state.host.moid
@@ -85,7 +85,7 @@ class CpSatSource:
             if duals.item[item] != charge:
                 weights[key] = duals.item[item] - charge
         levels = {"locality": duals.point} if duals.point else {}
-        price = pricer.price(weights, levels, self._seed)
+        price = pricer.price(weights, levels, self._seed, work)
         self.work += price.work
         self._found[number] = price.column
         return None if price.bound is None else max(0, price.bound)

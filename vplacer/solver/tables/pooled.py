@@ -34,7 +34,7 @@ class Pooled:
     """What the rows of a family stand for; beside `Finer`, for hosts of more nodes."""
 
     needed = True
-    carried = 300
+    carried = 10_000
 
     def __init__(
         self, tables: Sequence[NodeTable], totals: Sequence[int], cores: Array, plain: Sequence[PlainGroup]

@@ -15,6 +15,7 @@ from vplacer.solver.bounds import plain_bounds
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind
+from vplacer.solver.pricing import MAX_WORK_A_PRICE
 from vplacer.solver.rows import RowSet
 from vplacer.solver.tables.column_search import (
     CLOSE,
@@ -39,7 +40,7 @@ from vplacer.solver.tables.prices import TablePrices
 from vplacer.solver.tables.sources import Duals, Effort, RowTerms, Source, TableSource, best_of
 from vplacer.solver.tables.starts import StartsBuilder
 from vplacer.solver.tables.trim import Trimmer
-from vplacer.solver.tables.whole import choose_whole
+from vplacer.solver.tables.whole import choose_whole, worth_of
 
 Array = npt.NDArray[Any]
 
@@ -69,6 +70,9 @@ MOST_PROOFS = 4
 
 WORK_A_PROOF = 0.005
 """Work of one price of the host model beside what CP-SAT counts."""
+
+WORK_WHERE_VMS_FLOAT = 4.0
+"""Work for the price of one host of many nodes on which VMs float: few are hard, and each is worth much."""
 
 PLACED_SCALE = 16
 LEVEL_SCALE = 1 << 10
@@ -253,18 +257,32 @@ class TableSearch:
                 most=most,
                 frugal=self.tables.pooled,
             )
-        solution = master.solution()
-        if not self.should_stop():
-            enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
-        solution += [0.0] * (len(master.columns) - len(solution))
-        counts = choose_whole(
-            master, solution, _counts_of(master, held or []), self.seed, thorough=self.tables.pooled
-        )
+        enough = None
+        if bound is not None:
+            step = aim.scale * (gcd(*aim.weight.values()) if aim.weight else 1)
+            enough = bound * (1 - close) if first else bound // step * step
+        counts = self._chosen(master, held or [], relaxed, enough)
         taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
         taken = self.trimmer.trim(taken, master.asked)
         for column, _ in taken:
             self.columns.add(column)
         return _Found(None if bound is None else bound // aim.scale, taken)
+
+    def _chosen(
+        self, master: PatternMaster, held: Whole, relaxed: Relaxed, enough: float | None
+    ) -> Sequence[int]:
+        """How often each column is taken; more columns are made where those known do not come to enough."""
+        pooled = self.tables.pooled
+        solution = master.solution()
+        counts: Sequence[int] = ()
+        if pooled:
+            counts = choose_whole(master, solution, _counts_of(master, held), self.seed, thorough=True)
+            if self.should_stop() or (enough is not None and worth_of(master, counts) >= enough):
+                return counts
+        if not self.should_stop():
+            enrich(master, self.sources, self.columns, relaxed.duals, self.seed)
+        solution += [0.0] * (len(master.columns) - len(solution))
+        return choose_whole(master, solution, _counts_of(master, held), self.seed, thorough=pooled)
 
     def _proved(self, master: PatternMaster, relaxed: Relaxed, loose: float) -> int | None:
         """The best bound, with the host model's prices where the tables are not sure of theirs.
@@ -296,8 +314,9 @@ class TableSearch:
         if unsure and self.left < WORK_A_PROOF * len(unsure):
             return None
         before = self.prover.work
+        work = WORK_WHERE_VMS_FLOAT if self.tables.pooled else MAX_WORK_A_PRICE
         for number in unsure:
-            price = self.prover.price_one(number, duals)
+            price = self.prover.price_one(number, duals, work)
             if price is not None:
                 at = self.prover.kinds[number]
                 worth[at] = price if number in open_kinds else min(worth[at], price)

@@ -70,11 +70,11 @@ def choose_whole(
         every = set(range(len(master.counts)))
         tries.append(lambda: _Rounding(master, [0] * len(solution), every).solve(seed))
     best = tuple(held) if any(held) else (0,) * len(solution)
-    reached = _value(master, best)
-    wanted = _value(master, solution) * (1 - (NEAR_IN_POINTS if master.capped and not thorough else NEAR))
+    reached = worth_of(master, best)
+    wanted = worth_of(master, solution) * (1 - (NEAR_IN_POINTS if master.capped and not thorough else NEAR))
     for attempt in tries:
         found = attempt()
-        if found is not None and (value := _value(master, found)) > reached:
+        if found is not None and (value := worth_of(master, found)) > reached:
             best, reached = found, value
         if reached >= wanted:
             break
@@ -97,7 +97,7 @@ def _split(master: PatternMaster, solution: Sequence[float]) -> set[int]:
     return split | {kind for kind, count in enumerate(master.counts) if count - used[kind] > WHOLE}
 
 
-def _value(master: PatternMaster, counts: Sequence[float]) -> float:
+def worth_of(master: PatternMaster, counts: Sequence[float]) -> float:
     """What columns are worth, times the scale; seats too many cost all points that such a seat may have."""
     seats = [0.0] * len(master.items)
     points = 0.0
