@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from benchmarks.fleet import Variant, fleet_problem
@@ -56,7 +57,7 @@ def test_vms_without_devices_are_seated_where_there_is_room(bare: HostState, see
         if one < other
     ]
     wanted = chooser.randint(1, 4)
-    group = PlainGroup(tuple(range(len(seatings))), 2 * size.millicores)
+    group = PlainGroup(tuple(range(len(seatings))), 2 * size.millicores, 2 * size.memory_mib, size, 2)
     found = seated(state, seatings, {}, [(group, wanted)])
     assert sum(found.values()) == wanted
     kept = fitting(state, [(seatings[name], count) for name, count in sorted(found.items())])
@@ -66,6 +67,8 @@ def test_vms_without_devices_are_seated_where_there_is_room(bare: HostState, see
             for _ in range(count):
                 left[part.position] = left[part.position] - size
     assert all(amount.millicores >= 0 and amount.memory_mib >= 0 for amount in left)
+    rooms = [np.array([[getattr(amount, name) for amount in room]]) for name in ("millicores", "memory_mib")]
+    assert sum(count for _, count in kept) <= group.most(*rooms, np.array([total.memory_mib]))[0]
     # One is dropped only where no two nodes have room for it any more.
     open_nodes = [amount for amount in left if size.fits(amount)]
     assert sum(count for _, count in kept) == wanted or len(open_nodes) < 2
@@ -81,7 +84,7 @@ def test_floating_vms_keep_what_is_large(bare: HostState) -> None:
         for one in range(nodes)
         for other in range(one + 1, nodes)
     ]
-    group = PlainGroup(tuple(range(len(seatings))), 4)
+    group = PlainGroup(tuple(range(len(seatings))), 4, 2, size, 2)
     (name,) = seated(state, seatings, {}, [(group, 1)])
     assert [part.position for part in seatings[name].parts] == [1, 3]
     assert packs(state, [(seatings[name], 1)])

@@ -148,8 +148,14 @@ def test_nodes_share_what_is_left_of_the_host(seed: int) -> None:
         tables.append(np.maximum.accumulate(np.maximum.accumulate(values, 0), 1).reshape(-1))
     cores = np.array([[chooser.randint(0, 6) for _ in nodes] for _ in range(4)])
     totals = [chooser.randint(0, 20) for _ in range(4)]
-    plain = [PlainGroup((n,), chooser.randint(1, 7)) for n in range(chooser.randint(0, 2))]
-    pooled = Pooled(nodes, totals, cores, plain)
+    plain = [
+        PlainGroup((n,), size := chooser.randint(1, 7), n, Amount(size // 2, 0), 2)
+        for n in range(chooser.randint(0, 2))
+    ]
+    caps = np.array([[chooser.randint(0, 4) for _ in plain] for _ in range(4)], np.int64).reshape(
+        4, len(plain)
+    )
+    pooled = Pooled(nodes, totals, cores, plain, caps)
     worth = np.array([chooser.randint(0, 12) for _ in plain], np.int64)
     pooled.fill(worth)
     flats = [cores[:, n] * 3 + 2 for n in range(3)]
@@ -167,7 +173,8 @@ def test_nodes_share_what_is_left_of_the_host(seed: int) -> None:
             sum(int(tables[n][used[n] * 3 + 2]) for n in range(3)) + int(np.dot(count, values))
             for used in product(*(range(have + 1) for have in cores[row].tolist()))
             for count in counts
-            if sum(u * unit.millicores for u, unit in zip(used, units, strict=True))
+            if all(c <= caps[row][group.names[0]] for c, group in zip(count, kept, strict=True))
+            and sum(u * unit.millicores for u, unit in zip(used, units, strict=True))
             + sum(c * size for c, size in zip(count, sizes, strict=True))
             <= total
         )

@@ -29,7 +29,7 @@ MOST_DEPTH = 12
 class Begun:
     """The best found for a member: its value, the seatings placed, where each node is then, and its state.
 
-    ``spare``: steps of the host's cores beside the nodes (see `pooled`).
+    ``spare``: what is left of the host's cores beside the nodes (see `PlainRoom.place`).
     """
 
     value: int

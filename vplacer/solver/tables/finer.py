@@ -70,7 +70,7 @@ class Within:
 class Looked:
     """The best residual of an owner: its row, its value, and where each node is in its table.
 
-    ``spare``: steps of the host's cores beside the nodes (see `pooled`).
+    ``spare``: what is left of the host's cores beside the nodes (see `PlainRoom.place`).
     """
 
     row: int

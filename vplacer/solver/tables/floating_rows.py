@@ -34,6 +34,7 @@ class RowMaker:
         self._rows: list[tuple[int, Sequence[Sequence[int]], Array, Array, int]] = []
         self._within: list[Within] = []
         self._totals: dict[int, int] = {}
+        self._memory: dict[int, int] = {}
 
     def add(self, kind: int, states: Sequence[Sequence[int]], rooms: Sequence[tuple[int, int]]) -> None:
         """Add the rows of a host of which it is known what is left.
@@ -79,6 +80,7 @@ class RowMaker:
             most = min(max(0, room.memory_mib), total.memory_mib) // unit.memory_mib
             memory[number] = (most + 1) * unit.memory_mib - 1
         self._totals[len(self._within)] = total.millicores
+        self._memory[len(self._within)] = total.memory_mib
         self._add(kind, states, cores, memory, Within.nothing(len(self.positions)))
 
     def _add(
@@ -109,5 +111,12 @@ class RowMaker:
             cores = np.array([row[2] for row in self._rows]) // units
             all_nodes = (cores * units).sum(axis=1).tolist()
             totals = [self._totals.get(number, all_nodes[number]) for number in range(len(self._within))]
-            return Pooled(self.tables, totals, cores, plain)
+            room = np.array([row[2] for row in self._rows])
+            memory = np.array([row[3] for row in self._rows])
+            mib = [
+                self._memory.get(number, total) for number, total in enumerate(memory.sum(axis=1).tolist())
+            ]
+            most = [group.most(room, memory, np.array(mib)) for group in plain]
+            most_plain = np.stack(most, axis=1) if most else np.zeros((len(totals), 0), np.int64)
+            return Pooled(self.tables, totals, cores, plain, most_plain)
         return Finer(self._within, [table.most for table in self.tables])

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vplacer.constraints.supply import Amount
 from vplacer.solver.host_state import HostState
 from vplacer.solver.tables.fitting import packs
 from vplacer.solver.tables.node_table import NodeTable
@@ -24,10 +25,36 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class PlainGroup:
-    """Seatings that differ in the nodes alone, by number in the family. ``millicores``: of all nodes."""
+    """Seatings that differ in the nodes alone, by number in the family.
+
+    ``millicores`` and ``memory_mib``: of all nodes. ``part``: the least that any of them takes of a node;
+    ``nodes``: how many it takes.
+    """
 
     names: tuple[int, ...]
     millicores: int
+    memory_mib: int
+    part: Amount
+    nodes: int
+
+    def most(self, cores: Array, memory: Array, total_mib: Array) -> Array:
+        """How many hosts take at most.
+
+        Args:
+            cores: millicores left of each node, by host and node.
+            memory: MiB left of each node, by host and node.
+            total_mib: MiB left of each host.
+        """
+        found = np.full(len(cores), _MANY, np.int64)
+        for room, size in ((cores, self.part.millicores), (memory, self.part.memory_mib)):
+            if size > 0:
+                found = np.minimum(found, (room // size).sum(axis=1) // self.nodes)
+        if self.memory_mib > 0:
+            found = np.minimum(found, total_mib // self.memory_mib)
+        return found
+
+
+_MANY = 1 << 20
 
 
 def plain_groups(
@@ -47,7 +74,7 @@ def plain_groups(
         positions: of these nodes.
     """
     units = {position: table.units for position, table in zip(positions, tables, strict=True)}
-    found: dict[tuple[int, int, int], list[int]] = {}
+    found: dict[tuple[int, ...], list[int]] = {}
     for name in spanning:
         seating = seatings[name]
         plain = not seating.tokens and not any(part.takes or part.position < 0 for part in seating.parts)
@@ -57,20 +84,48 @@ def plain_groups(
         for part in seating.parts:
             unit = units[part.position].millicores
             size += part.amount.millicores // unit * unit
-        found.setdefault((seating.item, seating.points, size), []).append(name)
-    return tuple(PlainGroup(tuple(names), size) for (_, _, size), names in found.items())
+        memory = [part.amount.memory_mib for part in seating.parts]
+        least = min(part.amount.millicores for part in seating.parts)
+        key = (seating.item, seating.points, size, sum(memory), least, min(memory), len(memory))
+        found.setdefault(key, []).append(name)
+    return tuple(
+        PlainGroup(tuple(names), size, memory, Amount(cores, mib), nodes)
+        for (_, _, size, memory, cores, mib, nodes), names in found.items()
+    )
 
 
 class PlainRoom:
-    """The best that such VMs come to within so many steps of the host's cores."""
+    """The best that such VMs come to within so many steps of a host's cores.
 
-    def __init__(self, groups: Sequence[PlainGroup], step: int, most: int) -> None:
-        """Take the groups, the millicores of a step, and the most steps."""
+    ``values``: by level and steps; hosts are of one level if they take as many of each kind at most.
+    """
+
+    def __init__(self, groups: Sequence[PlainGroup], most: Array, step: int, steps: int) -> None:
+        """Take the groups.
+
+        Args:
+            groups: the groups.
+            most: how many of each group each row takes at most, by row and group.
+            step: millicores of a step.
+            steps: at most.
+        """
         # Of what takes less than a step there would be no end.
-        self.groups = tuple(group for group in groups if group.millicores >= step)
-        self._steps = [group.millicores // step for group in self.groups]
-        self.values = np.zeros(most + 1, np.int64)
-        self._worth: list[int] = []
+        kept = [number for number, group in enumerate(groups) if group.millicores >= step]
+        self.groups = tuple(groups[number] for number in kept)
+        # Groups that take as much share what there is: the one that is worth most stands for them.
+        sizes = dict.fromkeys((group.millicores, group.memory_mib) for group in self.groups)
+        self._alike = [
+            [n for n, g in enumerate(self.groups) if (g.millicores, g.memory_mib) == size] for size in sizes
+        ]
+        self._steps = [millicores // step for millicores, _ in sizes]
+        own = np.zeros((len(most), len(sizes)), np.int64)
+        for at, (numbers, size) in enumerate(zip(self._alike, self._steps, strict=True)):
+            own[:, at] = np.minimum(most[:, [kept[n] for n in numbers]].max(axis=1), steps // size)
+        self._most, level = np.unique(own, axis=0, return_inverse=True)
+        self.level: Array = level.reshape(-1)
+        self.values = np.zeros((len(self._most), steps + 1), np.int64)
+        self._stages = [self.values]
+        self._chosen: list[tuple[int, int]] = []
         self._taken: dict[int, tuple[tuple[PlainGroup, int], ...]] = {}
 
     @property
@@ -80,32 +135,43 @@ class PlainRoom:
 
     def fill(self, worth: Array) -> None:
         """Take the value of each seating of the family."""
-        self._worth = [int(worth[group.names[0]]) for group in self.groups]
-        values = [0] * len(self.values)
-        for size, value in zip(self._steps, self._worth, strict=True):
-            if value > 0:
-                for step in range(size, len(values)):
-                    values[step] = max(values[step], values[step - size] + value)
-        self.values = np.array(values, np.int64)
-        self._taken = {}
+        self.values[...] = 0
+        self._stages = [self.values.copy()]
+        self._chosen, self._taken = [], {}
+        for at, (numbers, size) in enumerate(zip(self._alike, self._steps, strict=True)):
+            value, best = max((int(worth[self.groups[n].names[0]]), -n) for n in numbers)
+            self._chosen.append((-best, value))
+            before = self._stages[-1]
+            after = before.copy()
+            for count in range(1, int(self._most[:, at].max(initial=0)) + 1 if value > 0 else 0):
+                rows = np.nonzero(self._most[:, at] >= count)[0]
+                more = before[rows, : before.shape[1] - count * size] + count * value
+                after[rows, count * size :] = np.maximum(after[rows, count * size :], more)
+            self._stages.append(after)
+        self.values = self._stages[-1]
 
-    def taken(self, steps: int) -> tuple[tuple[PlainGroup, int], ...]:
-        """Return what makes the best of so many steps, with counts."""
-        if steps not in self._taken:
-            self._taken[steps] = self._told(steps)
-        return self._taken[steps]
+    def place(self, level: Array, steps: Array) -> Array:
+        """Return numbers that tell a level and steps, for `taken`."""
+        return level * self.values.shape[1] + steps
 
-    def _told(self, steps: int) -> tuple[tuple[PlainGroup, int], ...]:
-        found: Counter[int] = Counter()
-        while self.values[steps] > 0:
-            for number, (size, value) in enumerate(zip(self._steps, self._worth, strict=True)):
-                if size <= steps and value > 0 and self.values[steps - size] + value == self.values[steps]:
-                    found[number] += 1
-                    steps -= size
-                    break
-            else:
-                steps -= 1
-        return tuple((self.groups[number], count) for number, count in sorted(found.items()))
+    def taken(self, place: int) -> tuple[tuple[PlainGroup, int], ...]:
+        """Return what makes the best of a level and steps, with counts."""
+        if place not in self._taken:
+            self._taken[place] = self._told(*divmod(place, self.values.shape[1]))
+        return self._taken[place]
+
+    def _told(self, level: int, steps: int) -> tuple[tuple[PlainGroup, int], ...]:
+        found = []
+        for at in range(len(self._steps) - 1, -1, -1):
+            number, value = self._chosen[at]
+            goal, before = self._stages[at + 1][level, steps], self._stages[at][level]
+            count = 0
+            while before[steps - count * self._steps[at]] + count * value != goal:
+                count += 1
+            steps -= count * self._steps[at]
+            if count:
+                found.append((self.groups[number], count))
+        return tuple(found)
 
 
 def seated(

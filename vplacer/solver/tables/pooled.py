@@ -37,7 +37,12 @@ class Pooled:
     carried = 10_000
 
     def __init__(
-        self, tables: Sequence[NodeTable], totals: Sequence[int], cores: Array, plain: Sequence[PlainGroup]
+        self,
+        tables: Sequence[NodeTable],
+        totals: Sequence[int],
+        cores: Array,
+        plain: Sequence[PlainGroup],
+        most_plain: Array,
     ) -> None:
         """Take what is left of each host.
 
@@ -46,6 +51,7 @@ class Pooled:
             totals: millicores left of the host of each row.
             cores: units left of each node, by row and node.
             plain: VMs over several nodes that take no devices.
+            most_plain: how many of these fit at most, by row and group.
         """
         self._widths = [table.most[0] + 1 for table in tables]
         self._heights = [table.most[1] + 1 for table in tables]
@@ -64,7 +70,7 @@ class Pooled:
         ]
         self._cores = cores
         self._totals = np.array(totals, np.int64)
-        self.plain = PlainRoom(plain, self._step, max(totals, default=0) // self._step)
+        self.plain = PlainRoom(plain, most_plain, self._step, max(totals, default=0) // self._step)
 
     def fill(self, worth: Array) -> None:
         """Take the value of each seating of the family."""
@@ -79,12 +85,13 @@ class Pooled:
     ) -> Array:
         """Return what each row is worth at most; see `Finer.most`."""
         left = self._left(base, flats)
-        found = least(flats, ways) + self.plain.values[np.maximum(left, 0)]
+        level = self.plain.level[base]
+        found = least(flats, ways) + self.plain.values[level, np.maximum(left, 0)]
         found[left < 0] = -1
         for values in ways:
             rows = np.nonzero(found > (0 if enough is None else enough))[0]
             if len(rows):
-                told = self._values([at[rows] for at in flats], values, left[rows])
+                told = self._values([at[rows] for at in flats], values, left[rows], level[rows])
                 found[rows] = np.minimum(found[rows], told)
         return found
 
@@ -100,19 +107,22 @@ class Pooled:
         """Look up rows until no other can be better than what is known; see `Finer.look_up_best`."""
         reached = known.astype(np.int64)
         left = self._left(base, flats)
-        bound = placed + least(flats, [values]) + self.plain.values[np.maximum(left, 0)]
+        level = self.plain.level[base]
+        bound = placed + least(flats, [values]) + self.plain.values[level, np.maximum(left, 0)]
         bound[left < 0] = -1
         chosen: dict[int, Looked] = {}
         # What nothing was placed on comes first: with its value, few of the others are looked up.
         for first in (True, False):
             rows = np.nonzero(((placed == 0) == first) & (bound > reached[owner]))[0]
             if len(rows):
-                value = self._values([at[rows] for at in flats], values, left[rows]) + placed[rows]
+                value = self._values([at[rows] for at in flats], values, left[rows], level[rows])
+                value += placed[rows]
                 keep_better(rows, owner[rows], value, [], reached, chosen)
         if not chosen:
             return {}
         winners = np.array([looked.row for looked in chosen.values()])
-        there, spare = self._traced([at[winners] for at in flats], values, left[winners])
+        mine = [at[winners] for at in flats]
+        there, spare = self._traced(mine, values, left[winners], level[winners])
         return {
             one: Looked(looked.row, looked.value, tuple(int(at[n]) for at in there), int(spare[n]))
             for n, (one, looked) in enumerate(chosen.items())
@@ -144,10 +154,10 @@ class Pooled:
         profiles, same = np.unique(np.concatenate(found), axis=0, return_inverse=True)
         return profiles.astype(np.int64), same.reshape(-1)[which]
 
-    def _values(self, flats: Sequence[Array], values: Sequence[Array], left: Array) -> Array:
+    def _values(self, flats: Sequence[Array], values: Sequence[Array], left: Array, level: Array) -> Array:
         """The best of each row within the steps that are left. Rows that are alike are looked up once."""
         profiles, which = self._profiles(flats, values)
-        alike = np.concatenate([left[:, None], np.sort(which, axis=1)], axis=1)
+        alike = np.concatenate([left[:, None], level[:, None], np.sort(which, axis=1)], axis=1)
         rows, owner = np.unique(alike, axis=0, return_inverse=True)
         found = np.full(len(rows), -1, np.int64)
         at = int(np.searchsorted(rows[:, 0], 0))
@@ -157,16 +167,18 @@ class Pooled:
             while end < len(rows) and (end + 1 - at) * (int(rows[end, 0]) + 1) <= CELLS:
                 end = min(len(rows), max(end + 1, at + CELLS // (int(rows[end, 0]) + 1)))
             mine = rows[at:end]
-            reach = self._reach(profiles, mine[:, 1:], int(mine[-1, 0]))[-1]
-            found[at:end] = self._with_plain(reach, mine[:, 0]).max(axis=1)
+            reach = self._reach(profiles, mine[:, 2:], int(mine[-1, 0]))[-1]
+            found[at:end] = self._with_plain(reach, mine[:, 0], mine[:, 1]).max(axis=1)
             at = end
         result: Array = found[owner.reshape(-1)]
         return result
 
-    def _with_plain(self, reach: Array, left: Array) -> Array:
+    def _with_plain(self, reach: Array, left: Array, level: Array) -> Array:
         """What each row comes to with so many steps for its nodes, and the rest for VMs without devices."""
         rest = left[:, None] - np.arange(reach.shape[1])[None]
-        found: Array = np.where(rest >= 0, reach + self.plain.values[np.maximum(rest, 0)], _NONE)
+        found: Array = np.where(
+            rest >= 0, reach + self.plain.values[level[:, None], np.maximum(rest, 0)], _NONE
+        )
         return found
 
     @staticmethod
@@ -185,14 +197,14 @@ class Pooled:
         return found
 
     def _traced(
-        self, flats: Sequence[Array], values: Sequence[Array], left: Array
+        self, flats: Sequence[Array], values: Sequence[Array], left: Array, level: Array
     ) -> tuple[list[Array], Array]:
-        """Where each node of some rows is in its best, and the steps left for VMs without devices."""
+        """Where each node of some rows is in its best, and what is left for VMs without devices."""
         profiles, which = self._profiles(flats, values)
         reaches = self._reach(profiles, which, int(left.max()))
         rows = np.arange(len(left))
-        at = self._with_plain(reaches[-1], left).argmax(axis=1)
-        spare = left - at
+        at = self._with_plain(reaches[-1], left, level).argmax(axis=1)
+        spare = self.plain.place(level, left - at)
         there: list[Array] = []
         for number in range(len(flats) - 1, -1, -1):
             goal = reaches[number + 1][rows, at]
