@@ -121,7 +121,6 @@ class _Search:
             not allowed for _, allowed in spread
         )
         self.seen: set[tuple[int, tuple[tuple[int, int], ...]]] = set()
-        self._prepare_sums()
 
     def _size(self, amount: Amount) -> float:
         return max(amount.millicores / self.cpu_scale, amount.memory_mib / self.memory_scale)
@@ -147,7 +146,28 @@ class _Search:
             self.memory_sums[index] = self.memory_sums[index + 1] | self.memory_sums[index + 1] << memory
 
     def run(self) -> Fit:
+        """Search."""
+        if self.left >= len(self.parts) and self._first_way():
+            return Fit.YES
+        self._prepare_sums()
         return self._go(0, [(node.millicores, node.memory_mib) for node in self.room])
+
+    def _first_way(self) -> bool:
+        """Whether all fits the way that is tried first; mostly it does, and nothing need be prepared."""
+        room = [(node.millicores, node.memory_mib) for node in self.room]
+        for amount, allowed in self.parts:
+            cpu, memory = amount.millicores, amount.memory_mib
+            best, least = -1, 0.0
+            for node in allowed:
+                left = room[node]
+                if left[0] >= cpu and left[1] >= memory:
+                    slack = self._slack(left, cpu, memory)
+                    if best < 0 or slack < least:
+                        best, least = node, slack
+            if best < 0:
+                return False
+            room[best] = (room[best][0] - cpu, room[best][1] - memory)
+        return self.alike or _spread_fits(tuple(Amount(*node) for node in room), self.spread)
 
     def _hopeless(self, index: int, room: list[tuple[int, int]]) -> bool:
         """Whether the fullest the nodes can get with the parts left is less than those parts."""
