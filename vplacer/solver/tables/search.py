@@ -161,7 +161,9 @@ class TableSearch:
         weights = weights_by_priority(self.classes)
         factor = {p: PRIORITY_STEP ** (len(weights) - 1 - n) for n, p in enumerate(weights)}
         weight = {index: factor[p] * each for p, mine in weights.items() for index, each in mine.items()}
-        together = self._aimed(Aim(weight, 1, PLACED_SCALE), first=True)
+        # Where floating VMs share the cores of hosts, points between equals cost more than they bring.
+        point = 0 if self.tables.pooled else 1
+        together = self._aimed(Aim(weight, point, PLACED_SCALE), first=True)
         held = together.whole
         bounds: dict[str, int | None] = {}
         values: dict[str, int] = {}
@@ -174,7 +176,7 @@ class TableSearch:
             if over is not None:
                 bound = min(bound, over // factor[priority] // step * step)
             if self._placed(held, mine) < bound and not self.should_stop():
-                found = self._aimed(Aim(mine, 1, LEVEL_SCALE, tuple(settled)), held)
+                found = self._aimed(Aim(mine, point, LEVEL_SCALE, tuple(settled)), held)
                 if found.bound is not None:
                     bound = min(bound, found.bound // step * step)
                 held = self._better(held, found.whole, settled, mine)
@@ -225,7 +227,7 @@ class TableSearch:
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         for column in self.columns.items:
             master.add(column)
-        # Where points only choose between equals, they make proofs much harder, and count nothing there.
+        # There each host is looked at more closely when the bound is proved.
         close = ROUGHLY if first else CLOSE
         most = Effort.NEARLY if self.tables.pooled and aim.weight else Effort.TRUE
         relaxed = relax(
@@ -300,7 +302,7 @@ class TableSearch:
         duals = seat_duals(relaxed.best, master)
         worth, told = relaxed.worth.copy(), relaxed.told
         doubtful: set[int] = set()
-        if master.aim.weight and duals.point:
+        if master.aim.weight and (duals.point or self.tables.pooled):
             # Of few kinds each is of many hosts, and mostly empty: the model takes long over one.
             if len(self.kinds) >= LEAST_SAMPLED and not self.tables.pooled:
                 doubtful.update(self.tables.doubtful())
