@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from benchmarks.fleet import Variant, fleet_problem
 from vplacer.constraints.judge import check, placements_today
 from vplacer.constraints.state import State
+from vplacer.request.demand import AffinityMode
 from vplacer.solver.columns import solve_columns
 from vplacer.solver.decode import decode
 from vplacer.solver.instance import Instance, build_instance
 from vplacer.solver.kinds import HostKind, build_kinds
 from vplacer.solver.score import measure
+from vplacer.solver.tables.families import needless_but_for_points
 from vplacer.solver.tables.lp import LightColumn
 from vplacer.solver.tables.search import TableSearch
 from vplacer.solver.tables.sources import Duals, TableSource
@@ -25,6 +27,7 @@ VARIANTS = {
     "half filled": Variant(hosts=24, shapes=16, fill=0.5, seed=2),
     "fresh": Variant(hosts=24, shapes=20, fill=0.0, seed=3),
     "some float": Variant(hosts=24, shapes=20, hint=0.4, fill=0.7, seed=4),
+    "half of the shapes float": Variant(hosts=24, shapes=40, hint=0.5, fill=0.8, seed=9),
     "half float": Variant(hosts=24, shapes=20, floating=0.5, fill=0.8, seed=6),
     "all float": Variant(hosts=24, shapes=20, floating=1.0, fill=0.8, seed=7),
     "eight nodes, half float": Variant(hosts=24, shapes=14, fill=0.8, eight_nodes=True, floating=0.5, seed=8),
@@ -90,6 +93,24 @@ def test_no_table_is_below_the_host_model(prepared: Prepared) -> None:
     # nodes all that leaves floating VMs the cores they need.
     assert equal >= prepared.equal * compared
     assert compared
+
+
+def test_seats_kept_for_their_points_alone_change_no_price_where_points_count_nothing(
+    prepared: Prepared,
+) -> None:
+    search = prepared.search
+    tables = search.tables
+    chooser = random.Random(11)
+    needless = [needless_but_for_points(starts.family) for starts in tables.prices.starts]
+    if any(demand.mode is AffinityMode.HINT for demand in search.instance.problem.request.demands):
+        assert any(needless)
+    for _ in range(3):
+        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in search.items)
+        duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), 0)
+        most = tables.price(duals, deep=True).tolist()
+        best = tables.prices.best.tolist()
+        assert tables.price(replace(duals, plain=True), deep=True).tolist() == most
+        assert tables.prices.best.tolist() == best
 
 
 def test_columns_are_what_hosts_take(prepared: Prepared) -> None:

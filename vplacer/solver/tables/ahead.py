@@ -47,8 +47,12 @@ class _Position:
 class Ahead:
     """The tables of one family with the parts of its spanning seatings."""
 
-    def __init__(self, steps: Sequence[Step], tables: Sequence[NodeTable]) -> None:
+    def __init__(
+        self, steps: Sequence[Step], tables: Sequence[NodeTable], gpus: Sequence[Sequence[bool]]
+    ) -> None:
+        """Take the steps, the tables of the nodes, and which slots of each node are GPUs."""
         self.steps, self.tables = tuple(steps), tuple(tables)
+        self._gpus = gpus
         self._looks: dict[tuple[int, Takes], State] = {}
         self._splits: list[dict[Split, int]] = [{} for _ in steps]
         for number, step in enumerate(steps):
@@ -140,8 +144,12 @@ class Ahead:
                 if len(chosen.member) >= FEW:
                     costs[split] = self._costs(step, which, filled, chosen, held)
                 devices = [sum(count for _, count in takes) for takes in step.variants[which][1]]
+                gpus = [
+                    sum(count for slot, count in takes if self._gpus[n][slot])
+                    for n, takes in enumerate(step.variants[which][1])
+                ]
                 for way, share in zip(ways, WAYS, strict=True):
-                    way[split] = share(step.cores, devices)
+                    way[split] = share(step.cores, devices, gpus)
         tables = tuple(position.table for position in self._positions)
         told = (costs, *ways) if costs else ways
         return FilledAhead(tables, tuple(self._filled(way, worth, own) for way in told))

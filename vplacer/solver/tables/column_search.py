@@ -75,6 +75,8 @@ def relax(
     least: int = 1,
     *,
     frugal: bool = False,
+    dearest: int = MOST_ROUNDS,
+    bare: bool = False,
 ) -> Relaxed:
     """Generate columns until the relaxation is solved closely.
 
@@ -92,18 +94,21 @@ def relax(
         least: rounds that are made even if the search is to stop.
         frugal: columns are asked of those kinds alone that come to more than is known of them at the same
             duals: for kinds of which a column takes long to make.
+        dearest: rounds at the true prices at most.
+        bare: the true prices are those without points, where these only choose between equals.
     """
     counts = np.array(master.counts, np.int64)
     duals = start if start is not None else master.solve()
     best: tuple[int, Prices, Array, bool] | None = None
     value, used = 0.0 if start is not None else duals.value, 0
-    effort = Effort.CHEAP
+    effort, dear = Effort.CHEAP, 0
     while used < rounds:
         used += 1
+        dear += effort is Effort.TRUE
         added = 0
         enough = False
         for tried in (duals if best is None or effort is Effort.TRUE else _mixed(best[1], duals), duals):
-            worth = best_of(sources, seat_duals(tried, master), len(counts), effort)
+            worth = best_of(sources, seat_duals(tried, master, effort, bare=bare), len(counts), effort)
             reached = int(counts @ worth) + master.constant(tried)
             if best is None or reached < best[0]:
                 best = (reached, tried, worth, _told(sources, effort))
@@ -111,7 +116,7 @@ def relax(
             if frugal and tried is not duals:
                 above = best_known(master, tried, master.aim.point) + 1
             added = _add(master, asked(sources, effort), columns, worth, duals, above)
-            enough = not added or best[0] - value <= close * abs(best[0])
+            enough = not added or dear == dearest or best[0] - value <= close * abs(best[0])
             if added or tried is duals:
                 break
         if (used >= least and should_stop()) or (enough and effort is most):
@@ -124,7 +129,7 @@ def relax(
             best = None
     if best is None or (effort is not most and not should_stop()):
         tried = best[1] if best is not None else duals
-        worth = best_of(sources, seat_duals(tried, master), len(counts), most)
+        worth = best_of(sources, seat_duals(tried, master, most, bare=bare), len(counts), most)
         best = (int(counts @ worth) + master.constant(tried), tried, worth, _told(sources, most))
     bound, tried, worth, told = best
     return Relaxed(bound, value, used, duals, tried, worth, told)
@@ -134,9 +139,12 @@ def _told(sources: Sequence[Source], effort: Effort) -> bool:
     return effort is Effort.TRUE and not any(source.untold for source in sources)
 
 
-def seat_duals(prices: Prices, master: PatternMaster) -> Duals:
-    """What seats are worth at some duals."""
-    return Duals(prices.item, prices.row, master.aim.point)
+def seat_duals(
+    prices: Prices, master: PatternMaster, effort: Effort = Effort.NEARLY, *, bare: bool = False
+) -> Duals:
+    """What seats are worth at some duals; if bare, truly without points that only choose between equals."""
+    point = 0 if bare and effort is Effort.TRUE and master.aim.weight else master.aim.point
+    return Duals(prices.item, prices.row, point, plain=effort < Effort.TRUE)
 
 
 def _add(

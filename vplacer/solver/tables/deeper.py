@@ -24,6 +24,9 @@ Array = npt.NDArray[Any]
 MOST_DEPTH = 12
 """VMs over several nodes that are tried together on one host."""
 
+AT_ONCE = 40_000
+"""Rows of several members on which one more VM is tried at a time: more take much memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Begun:
@@ -70,8 +73,14 @@ class Deeper:
     """
 
     def __init__(
-        self, steps: Sequence[Step], tables: Sequence[NodeTable], starts: Rows, finer: Finer | Pooled
+        self,
+        steps: Sequence[Step],
+        tables: Sequence[NodeTable],
+        starts: Rows,
+        finer: Finer | Pooled,
+        gpus: Sequence[Sequence[bool]],
     ) -> None:
+        """Take the steps of a family, its tables, what its hosts begin with, and which slots are GPUs."""
         self.depth = MOST_DEPTH
         # What only some members have comes first: after it, hosts go on as if they were all alike.
         ordered = sorted(steps, key=lambda step: step.only is None)
@@ -80,8 +89,8 @@ class Deeper:
         self.tables = tuple(tables)
         self.starts = starts
         self.finer = finer
-        self.ahead = Ahead(self.steps[self.special :], self.tables)
-        self.ahead_of_special = Ahead(self.steps, self.tables) if self.special else self.ahead
+        self.ahead = Ahead(self.steps[self.special :], self.tables, gpus)
+        self.ahead_of_special = Ahead(self.steps, self.tables, gpus) if self.special else self.ahead
         self.looks = self.ahead.looks()
         self.chooser = Chooser(self.steps, self.special, self.tables, self.looks)
 
@@ -163,6 +172,7 @@ class _Search:
         self.value = known.copy()
         self.most = known.copy()
         self.levels: list[_Level] = []
+        self.carried = [0] * (self.depth + 1)
         self.found: dict[int, Begun] = {}
 
     def run(self) -> tuple[dict[int, Begun], Array]:
@@ -171,17 +181,25 @@ class _Search:
         none = np.full(count, -1, np.int32)
         special: Array = np.any(self.has[: self.special], axis=0)
         first = np.where(special[self.starts.member], 0, self.special).astype(np.int32)
-        level = _Level(self.starts, np.zeros(count, np.int64), first, none, none)
-        for depth in range(self.depth + 1):
-            level = self._promising(level, end=depth == self.depth)
-            if not len(level.total):
+        self._go_on(_Level(self.starts, np.zeros(count, np.int64), first, none, none), 0)
+        return self.found, np.maximum(self.most, self.value)
+
+    def _go_on(self, level: _Level, depth: int) -> None:
+        """Place one more VM after the other; where rows are very many, on a part of the members at a time."""
+        known = len(self.levels)
+        while len((level := self._promising(level, depth)).total):
+            if len(level.total) > AT_ONCE and (parts := _in_two(level)):
+                for part in parts:
+                    self._go_on(part, depth)
                 break
+            self.carried[depth] += len(level.total)
             self.levels.append(level)
             level = self._next(level)
             self._note(level)
-        return self.found, np.maximum(self.most, self.value)
+            depth += 1
+        del self.levels[known:]
 
-    def _promising(self, level: _Level, *, end: bool) -> _Level:
+    def _promising(self, level: _Level, depth: int) -> _Level:
         """The rows that may come to more than is known of their member."""
         enough = self.value[level.rows.member] - level.total
         most = level.total + self.ahead.most(level.rows, self.finer, enough)
@@ -193,11 +211,11 @@ class _Search:
             )
         gain: Array = most - self.value[level.rows.member]
         better: Array = np.nonzero(gain > 0)[0]
-        if end or better.size > self.finer.carried:
+        carried = 0 if depth == self.depth else max(0, self.finer.carried - self.carried[depth])
+        if better.size > carried:
             better = better[np.argsort(-gain[better], kind="stable")]
-            left = better[0 if end else self.finer.carried :]
-            np.maximum.at(self.most, level.rows.member[left], most[left])
-            better = np.sort(better[: 0 if end else self.finer.carried])
+            np.maximum.at(self.most, level.rows.member[better[carried:]], most[better[carried:]])
+            better = np.sort(better[:carried])
         return level.only(better)
 
     def _next(self, level: _Level) -> _Level:
@@ -278,6 +296,17 @@ class _Search:
                 break
             row, level = int(level.parent[row]), before
         return tuple(reversed(found[: len(self.levels)]))
+
+
+def _in_two(level: _Level) -> list[_Level]:
+    """Cut a level between members, near its middle; nothing if all rows are of one member."""
+    members, counts = np.unique(level.rows.member, return_counts=True)
+    if len(members) < 2:
+        return []
+    middle = int(np.searchsorted(np.cumsum(counts), len(level.total) // 2))
+    last = members[min(middle, len(members) - 2)]
+    mine = level.rows.member <= last
+    return [level.only(np.nonzero(mine)[0]), level.only(np.nonzero(~mine)[0])]
 
 
 def _distinct(level: _Level, looks: Sequence[Array], special: int) -> _Level:

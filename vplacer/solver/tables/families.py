@@ -18,6 +18,7 @@ from vplacer.solver.kinds import HostKind
 from vplacer.solver.option import Option
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.seatings import Part, Seating, Slot, seatings_of, slots_of
+from vplacer.solver.tables.settling import Settling
 from vplacer.solver.tables.vgpu_room import vgpu_room
 
 
@@ -107,6 +108,27 @@ def _sizes_key(state: HostState, options: RequestOptions) -> object:
     )
 
 
+def needless_but_for_points(family: Family) -> list[int]:
+    """Return the seatings, by number, that only some hosts have and all of these have a sure one for.
+
+    That is of the same item and takes the same, for fewer points or without a condition.
+    """
+    alike: dict[object, list[int]] = defaultdict(list)
+    for number, seating in enumerate(family.seatings):
+        alike[seating.item, seating.parts, seating.tokens].append(number)
+    found = []
+    for number, mine in sorted(family.only.items()):
+        seating = family.seatings[number]
+        left = set(mine)
+        for other in alike[seating.item, seating.parts, seating.tokens]:
+            known = family.seatings[other]
+            if known.sure and (not seating.sure or (known.points, other) < (seating.points, number)):
+                left -= family.only.get(other, left)
+        if not left:
+            found.append(number)
+    return found
+
+
 Place = tuple[tuple[Part, ...], tuple[tuple[str, int], ...]]
 """Parts and vGPUs of a seating."""
 
@@ -126,6 +148,7 @@ class _Builder:
             [[member.sizes.get(place, 0) for place in places] for member in self.members], np.int32
         ).reshape(len(self.members), len(places))
         self._rooms: dict[tuple[int, tuple[str, ...]], tuple[tuple[int, ...], ...]] = {}
+        self._settling = Settling(instance.classes, instance.problem.request.options)
         self._said: dict[tuple[int, int, int], tuple[Seating, ...]] = {}
 
     def build(self) -> Family:
@@ -170,7 +193,8 @@ class _Builder:
                 place = (seating.parts, seating.tokens)
                 sure.setdefault(place, {})
                 if not seating.sure:
-                    others[place].append((number, seating))
+                    if self._may_hold(item, number, seating):
+                        others[place].append((number, seating))
                 elif number not in sure[place] or seating.points > sure[place][number].points:
                     sure[place][number] = seating
         for place, has in sure.items():
@@ -186,6 +210,12 @@ class _Builder:
             for alike in variants.values():
                 only[len(seatings)] = frozenset(alike)
                 seatings.append(alike[min(alike)])
+
+    def _may_hold(self, item: Item, number: int, seating: Seating) -> bool:
+        """Whether what an unsure seating counts on may come true on a member."""
+        task = self.members[number].kind.task
+        option = task.options[item.lead][seating.number]
+        return self._settling.may_hold(option, item.lead, task)
 
     def _room_for(self, seating: Seating) -> set[int]:
         """Which members have the devices that a seating takes."""

@@ -20,9 +20,8 @@ from vplacer.solver.tables.movers import Mover, MovingHost, MovingSite
 from vplacer.solver.tables.moving_source import MovingSource, Taken
 from vplacer.solver.tables.own_options import OwnOptions
 from vplacer.solver.tables.prices import TablePrices
-from vplacer.solver.tables.search import terms_by_host
 from vplacer.solver.tables.seatings import Seating
-from vplacer.solver.tables.sources import RowTerms, TableSource
+from vplacer.solver.tables.sources import RowTerms, TableSource, terms_by_host
 from vplacer.solver.tables.starts import FamilyStarts, StartsBuilder
 
 TOGETHER = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
@@ -19,6 +19,7 @@ from vplacer.solver.pricing import MAX_WORK_A_PRICE
 from vplacer.solver.rows import RowSet
 from vplacer.solver.tables.column_search import (
     CLOSE,
+    MOST_ROUNDS,
     Columns,
     Relaxed,
     best_known,
@@ -37,7 +38,15 @@ from vplacer.solver.tables.lp import Aim, PatternMaster, Prices, Whole, first_pr
 from vplacer.solver.tables.own_options import OwnOptions
 from vplacer.solver.tables.placed import weight_placed, weights_by_priority
 from vplacer.solver.tables.prices import TablePrices
-from vplacer.solver.tables.sources import Duals, Effort, RowTerms, Source, TableSource, best_of
+from vplacer.solver.tables.sources import (
+    Duals,
+    Effort,
+    RowTerms,
+    Source,
+    TableSource,
+    best_of,
+    terms_by_host,
+)
 from vplacer.solver.tables.starts import StartsBuilder
 from vplacer.solver.tables.trim import Trimmer
 from vplacer.solver.tables.whole import choose_whole, worth_of
@@ -67,6 +76,15 @@ SLACK = 0.25
 
 MOST_PROOFS = 4
 """Times that a bound is proved, while proofs find columns."""
+
+LEAST_RISE = 0.1
+"""How much of what is left to the bound a proof's columns bring, at least, if another is to follow."""
+
+MOST_DEAR = 2
+"""Rounds at the true prices where some points seldom come true."""
+
+MOST_WIDE = 40
+"""Kinds of which the tables did not come to an end that a proof asks the host model for."""
 
 WORK_A_PROOF = 0.005
 """Work of one price of the host model beside what CP-SAT counts."""
@@ -230,6 +248,9 @@ class TableSearch:
         # There each host is looked at more closely when the bound is proved.
         close = ROUGHLY if first else CLOSE
         most = Effort.NEARLY if self.tables.pooled and aim.weight else Effort.TRUE
+        # What tables promise then, the host model must look at anyway.
+        hopeful = self.tables.hopeful and not aim.weight
+        dearest = MOST_DEAR if hopeful else MOST_ROUNDS
         relaxed = relax(
             master,
             self.sources,
@@ -240,14 +261,18 @@ class TableSearch:
             least=LEAST_ROUNDS if first else 1,
             most=most,
             frugal=self.tables.pooled,
+            dearest=dearest,
+            bare=self.tables.hopeful,
         )
         bound = None
         for _ in range(MOST_PROOFS):
-            known = len(master.columns)
+            known, before = len(master.columns), relaxed.value
             proved = self._proved(master, relaxed, ROUGHLY / 2 if first else 0)
             bound = proved if bound is None else bound if proved is None else min(bound, proved)
-            near = bound is not None and master.solve().value >= bound * (1 - close)
-            if near or len(master.columns) == known or self.should_stop():
+            value = master.solve().value
+            near = bound is not None and value >= bound * (1 - close)
+            rises = not hopeful or bound is None or value - before >= LEAST_RISE * (bound - value)
+            if near or not rises or len(master.columns) == known or self.should_stop():
                 break
             # What the host model found instead of what tables promised changes the duals.
             relaxed = relax(
@@ -258,6 +283,8 @@ class TableSearch:
                 self.should_stop,
                 most=most,
                 frugal=self.tables.pooled,
+                dearest=dearest,
+                bare=self.tables.hopeful,
             )
         enough = None
         if bound is not None:
@@ -299,7 +326,7 @@ class TableSearch:
         """
         if not relaxed.told and self.should_stop():
             return None
-        duals = seat_duals(relaxed.best, master)
+        duals = seat_duals(relaxed.best, master, Effort.TRUE, bare=self.tables.hopeful)
         worth, told = relaxed.worth.copy(), relaxed.told
         doubtful: set[int] = set()
         if master.aim.weight and (duals.point or self.tables.pooled):
@@ -310,7 +337,8 @@ class TableSearch:
             worth = best_of(self.sources, duals, len(self.counts), Effort.TRUE)
             told = not any(source.untold for source in self.sources)
         open_kinds = set(self.tables.open_at(duals))
-        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful()})
+        wide = self.tables.wide()[:MOST_WIDE] if self.tables.hopeful else []
+        unsure = sorted({*open_kinds, *doubtful, *self.tables.doubtful(), *wide})
         if self.tables.pooled:
             unsure = sorted({*open_kinds, *self._unsure(master, relaxed.best, duals, worth, loose)})
         if unsure and self.left < WORK_A_PROOF * len(unsure):
@@ -408,12 +436,3 @@ def _counts_of(master: PatternMaster, held: Whole) -> list[int]:
     for column, count in held:
         found[identity(column)] += count
     return [found.pop(identity(column), 0) for column in master.columns]
-
-
-def terms_by_host(rows: RowSet) -> dict[str, object]:
-    """What rows say of single hosts, leaving names of hosts out: equal for hosts of one cluster."""
-    found: dict[str, dict[object, int]] = defaultdict(dict)
-    for row in rows.rows:
-        for (host, key), weight in row.at.items():
-            found[host][row.name, key] = weight
-    return {host: frozenset(terms.items()) for host, terms in found.items()}

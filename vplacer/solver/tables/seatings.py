@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from vplacer.constraints.supply import Amount, Seat, consumer_of_demand
 from vplacer.inventory.pci import PciAddress
-from vplacer.request.demand import RequestOptions
+from vplacer.request.demand import BoundBy, RequestOptions
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_state import HostState
 from vplacer.solver.option import Option, takes_function
@@ -34,7 +34,8 @@ class Seating:
 
     ``tokens``: vGPUs per profile, seated on whichever card has room. ``number``: of the option it
     comes from. ``sure``: the parts say all; False = the host model knows of more conditions.
-    ``splits``: the VM may also lie on several nodes at once, as no seating says.
+    ``splits``: the VM may also lie on several nodes at once, as no seating says. ``drawn``: vSphere chooses
+    cards of it from all that match.
     """
 
     item: int
@@ -44,6 +45,7 @@ class Seating:
     number: int
     sure: bool = True
     splits: bool = False
+    drawn: bool = False
 
     @property
     def what(self) -> object:
@@ -92,6 +94,7 @@ def seatings_of(
             rooms[option.nodes] = _room(cls, option.nodes, state, options)
         homes, amount, splits = rooms[option.nodes]
         devices, tokens, plain = _devices(option, state, slots)
+        drawn = any(use.cells and use.bound_by is BoundBy.PLATFORM for use in option.uses)
         sure = plain and not option.settles and not option.alone
         for home in homes:
             parts = tuple(
@@ -102,7 +105,7 @@ def seatings_of(
                 )
                 for position in sorted({*home, *devices})
             )
-            found.append(Seating(item, parts, tokens, option.points, number, sure, splits))
+            found.append(Seating(item, parts, tokens, option.points, number, sure, splits, drawn))
     return found
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-Share = Callable[[Sequence[int], Sequence[int]], tuple[float, ...]]
-"""From cores and devices of each node to the weight of each."""
+Share = Callable[[Sequence[int], Sequence[int], Sequence[int]], tuple[float, ...]]
+"""From cores, devices and those of them that are GPUs of each node to the weight of each."""
 
 
 def shared_out(value: int, weights: Sequence[float]) -> tuple[int, ...]:
@@ -19,24 +19,42 @@ def shared_out(value: int, weights: Sequence[float]) -> tuple[int, ...]:
     return tuple(-int(-value * weight // whole) if weight else 0 for weight in weights)
 
 
-def _by_cores(cores: Sequence[int], devices: Sequence[int]) -> tuple[float, ...]:
+def _by_cores(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG001
     return tuple(map(float, cores if any(cores) else devices))
 
 
-def _by_devices(cores: Sequence[int], devices: Sequence[int]) -> tuple[float, ...]:
+def _by_devices(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG001
     return tuple(map(float, devices if any(devices) else cores))
 
 
-def _leaning(number: int, factor: float) -> Share:
-    """By devices, but one node counts more."""
+def _by_gpus(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:
+    """NICs are seldom what is short: who has one but no GPU gains nothing."""
+    return tuple(map(float, gpus)) if any(gpus) else _by_devices(cores, devices, gpus)
 
-    def share(cores: Sequence[int], devices: Sequence[int]) -> tuple[float, ...]:
-        weights = _by_devices(cores, devices)
-        return tuple(factor * weight if n == number else weight for n, weight in enumerate(weights))
+
+def _spanning_by_cores(
+    cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]
+) -> tuple[float, ...]:
+    """By GPUs, but with the cores where GPUs of several nodes are taken: parts of them alone gain nothing."""
+    several = sum(count > 0 for count in gpus) > 1
+    return (_by_cores if several else _by_gpus)(cores, devices, gpus)
+
+
+def _spanning_on(number: int) -> Share:
+    """By GPUs, but with those of one node where GPUs of several are taken."""
+
+    def share(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:
+        if sum(count > 0 for count in gpus) < 2 or number >= len(gpus) or not gpus[number]:
+            return _by_gpus(cores, devices, gpus)
+        return tuple(float(n == number) for n in range(len(gpus)))
 
     return share
 
 
-LEANING: Final = 3.0
-
-WAYS: Final[tuple[Share, ...]] = (_by_cores, _by_devices, _leaning(0, LEANING), _leaning(1, LEANING))
+WAYS: Final[tuple[Share, ...]] = (
+    _by_cores,
+    _by_gpus,
+    _spanning_by_cores,
+    _spanning_on(0),
+    _spanning_on(1),
+)

@@ -51,3 +51,18 @@ def most_devices(state: State, openings: Sequence[Opening]) -> int:
 def fixed(openings: Sequence[Opening]) -> frozenset[int]:
     """Return the slots that cannot change places with others."""
     return frozenset(slot for opening in openings for slot in (opening.slot, opening.source))
+
+
+def is_shared(slot: object) -> bool:
+    """Whether a slot is of cards that vGPUs share."""
+    return isinstance(slot, tuple) and slot[0] in ("token", "cards")
+
+
+def is_gpu(slot: object) -> bool:
+    """Whether a slot is of GPUs, whole or shared."""
+    return is_shared(slot) or (isinstance(slot, tuple) and slot[1] == "gpu")
+
+
+def slot_order(slot: object) -> tuple[int, str]:
+    """Shared cards come last."""
+    return (int(is_shared(slot)), str(slot))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.rows import Key, RowSet
+from vplacer.solver.tables.families import Family, needless_but_for_points
 from vplacer.solver.tables.fitting import Seats, fitting
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import LightColumn
@@ -21,11 +23,16 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Duals:
-    """What seats are worth, times the scale: by item, less what rows charge, and each point."""
+    """What seats are worth, times the scale: by item, less what rows charge, and each point.
+
+    ``plain``: points that hold only if others leave vSphere no other cards to choose are not looked at, where
+    a sure seat is known as well: they seldom come true.
+    """
 
     item: tuple[int, ...]
     row: Mapping[str, int]
     point: int
+    plain: bool = False
 
 
 class Effort(IntEnum):
@@ -82,6 +89,15 @@ class RowTerms:
         return tuple(sorted((name, weight) for name, weight in found.items() if weight))
 
 
+def terms_by_host(rows: RowSet) -> dict[str, object]:
+    """What rows say of single hosts, leaving names of hosts out: equal for hosts of one cluster."""
+    found: dict[str, dict[object, int]] = defaultdict(dict)
+    for row in rows.rows:
+        for (host, key), weight in row.at.items():
+            found[host][row.name, key] = weight
+    return {host: frozenset(terms.items()) for host, terms in found.items()}
+
+
 class TableSource:
     """Prices by tables."""
 
@@ -121,6 +137,7 @@ class TableSource:
         self._points = [
             np.array([s.points for s in starts.family.seatings], np.int64) for starts in prices.starts
         ]
+        self._needless = [_needless(starts.family) for starts in prices.starts]
         self._short: set[tuple[int, Pattern]] = set()
         self._made: dict[tuple[int, Pattern], LightColumn | None] = {}
 
@@ -140,7 +157,17 @@ class TableSource:
             ]
             value = value - np.array(charges, np.int64)
         kept: Array = np.maximum(value, 0)
+        every, seldom = self._needless[family]
+        if not duals.point:
+            kept[every] = 0
+        elif duals.plain:
+            kept[seldom] = 0
         return kept
+
+    @property
+    def hopeful(self) -> bool:
+        """Whether some seats have points that seldom come true."""
+        return any(len(seldom) for _, seldom in self._needless)
 
     def open_at(self, duals: Duals) -> list[int]:
         """Kinds whose best may be better than their price: VMs worth something may be divided."""
@@ -174,6 +201,12 @@ class TableSource:
         patterns = self.prices.patterns(numbers)
         return [n for n, pattern in zip(numbers, patterns, strict=True) if (n, pattern) in self._short]
 
+    def wide(self) -> list[int]:
+        """Kinds of which not all was tried for the last prices, those that promise most beyond first."""
+        beyond = self.prices.most - self.prices.best
+        found: list[int] = np.nonzero(beyond > 0)[0].tolist()
+        return sorted(found, key=lambda number: (-int(beyond[number]), number))
+
     def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
         """Return the columns of the last prices."""
         found = []
@@ -201,6 +234,13 @@ class TableSource:
         host = self.prices.kinds[number].task.state.host.moid
         terms = self.row_terms.of_seats(seats.items(), host)
         return LightColumn(self.kinds[number], tuple(sorted(seats.items())), points, terms, tuple(kept))
+
+
+def _needless(family: Family) -> tuple[Array, Array]:
+    """Seatings that nobody needs but for their points: all, and those that vSphere seldom keeps."""
+    every = needless_but_for_points(family)
+    seldom = [n for n in every if family.seatings[n].drawn and not family.seatings[n].sure]
+    return np.array(every, np.int64), np.array(seldom, np.int64)
 
 
 def asked(sources: Sequence[Source], effort: Effort) -> list[Source]:

@@ -27,7 +27,7 @@ from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
 from vplacer.solver.tables.richness import MOST_SHARED_STATES, MOST_STATES, StateCount
 from vplacer.solver.tables.seatings import Seating
-from vplacer.solver.tables.slots import Opening, State, Takes
+from vplacer.solver.tables.slots import Opening, State, Takes, is_gpu, is_shared, slot_order
 from vplacer.solver.tables.step import Rows, Step
 from vplacer.solver.tables.units import units_for
 
@@ -163,7 +163,7 @@ class _Plan:
                 slots |= {
                     slot for part in seating.parts if part.position == position for slot, _ in part.takes
                 }
-            ordered = tuple(sorted(slots, key=_slot_order))
+            ordered = tuple(sorted(slots, key=slot_order))
             at = {slot: number for number, slot in enumerate(ordered)}
             made = [self._node_seating(self.family.seatings[number], at) for number in mine[position]]
             order = sorted(range(len(made)), key=lambda n: (made[n].item, made[n].takes, made[n].points))
@@ -197,7 +197,7 @@ class _Plan:
             sizes = [
                 member.sizes.get((position, slot), 0)  # type: ignore[arg-type]
                 for slot in self.nodes[number].slots
-                if not _is_shared(slot)
+                if not is_shared(slot)
             ]
             shares = {split[number] for split in splits} if self.profiles and position >= 0 else ()
             count.add(number, sizes, sorted(shares), self.cards.gives)
@@ -333,7 +333,8 @@ class _Plan:
         rows = Rows(
             starts.kind, starts.states, np.stack(cores, axis=1), np.stack(memory, axis=1), starts.base
         )
-        return Deeper(self._steps(tables), tables, rows, finer)
+        gpus = [[is_gpu(slot) for slot in node.slots] for node in self.nodes]
+        return Deeper(self._steps(tables), tables, rows, finer, gpus)
 
     def _steps(self, tables: Sequence[NodeTable]) -> list[Step]:
         """The spanning seatings in the units of the tables, those together that differ in devices alone."""
@@ -386,12 +387,3 @@ def _room(state: HostState, position: int) -> tuple[int, int]:
         return (0, 0)
     room = state.room[position]
     return (max(0, room.millicores), max(0, room.memory_mib))
-
-
-def _is_shared(slot: object) -> bool:
-    """Whether a slot is of cards that vGPUs share."""
-    return isinstance(slot, tuple) and slot[0] in ("token", "cards")
-
-
-def _slot_order(slot: object) -> tuple[int, str]:
-    return (int(_is_shared(slot)), str(slot))
