@@ -1,126 +1,185 @@
-"""Many hosts and VMs that may move: placements, and what is proved of what can be placed."""
+"""Many hosts and VMs that may move: one block of hosts after the other is chosen anew, VMs moved among them.
+
+The answer begins as the best with nothing moved. What a block comes to is taken if it is better, so that the
+search can be stopped at any time.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import gcd
 
+from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import Placement, Problem, State
-from vplacer.constraints.supply import Amount
-from vplacer.inventory.vm import Vm
+from vplacer.errors import InternalError
 from vplacer.solver.exact import CHANGE_LEVELS, Answer
-from vplacer.solver.host_state import untouched_state
+from vplacer.solver.host_model import HostTask
 from vplacer.solver.instance import Instance
+from vplacer.solver.moved_hosts import tasks_after
+from vplacer.solver.moving_blocks import blocks_of
+from vplacer.solver.part import part_of, tied_classes
+from vplacer.solver.tables.lp import Prices
 from vplacer.solver.tables.movers import moving_site
+from vplacer.solver.tables.moving_source import LIMITS
 
-MOST_OPEN = 300
-"""Hosts whose VMs are let move, in whole clusters, at the least one: each takes its time."""
+Placed = tuple[Placement, ...]
 
-
-def opened(problem: Problem, movable: Collection[str]) -> frozenset[str]:
-    """Return those VMs that are let move, by clusters: those first where leaving gives back most GPUs."""
-    home = {moid: vm.host for moid in movable if (vm := _running(problem, moid)) is not None}
-    inside: dict[str, list[str]] = defaultdict(list)
-    for moid, host in home.items():
-        if host is not None and host in problem.inventory.host_by_moid:
-            inside[host].append(moid)
-    hosts_of: dict[str, list[str]] = defaultdict(list)
-    for host in sorted(inside):
-        hosts_of[problem.inventory.host_by_moid[host].cluster or host].append(host)
-    size = _size_a_gpu(problem)
-    given = {
-        cluster: sum(_given_back(problem, host, inside[host], size) for host in hosts) / len(hosts)
-        for cluster, hosts in hosts_of.items()
-    }
-    chosen: set[str] = set()
-    for cluster in sorted(hosts_of, key=lambda name: (-given[name], name)):
-        if not chosen or len(chosen) + len(hosts_of[cluster]) <= MOST_OPEN:
-            chosen.update(hosts_of[cluster])
-    return frozenset(moid for moid, host in home.items() if host in chosen)
-
-
-def _running(problem: Problem, demand: str) -> Vm | None:
-    return problem.inventory.vm_by_moid.get(problem.demand_by_id[demand].vm or "")
-
-
-def _size_a_gpu(problem: Problem) -> Amount:
-    """What the new VMs of the request ask for beside each of their GPUs, on average."""
-    new = [demand for demand in problem.request.demands if demand.vm is None and demand.gpus]
-    gpus = sum(ask.count for demand in new for ask in demand.gpus)
-    if not gpus:
-        return Amount(0, 0)
-    cores = sum(demand.cpus for demand in new) * 1000 // gpus
-    return Amount(cores, sum(demand.memory_mib for demand in new) // gpus)
-
-
-def _given_back(problem: Problem, moid: str, movers: Collection[str], size: Amount) -> int:
-    """How many more free GPUs of a host would have cores and memory beside them if its movable VMs left."""
-    state = untouched_state(problem, moid)
-    free = sum(cell.size for cell in state.cells if cell.card.kind == "gpu" and not cell.card.vgpu)
-    held = [problem.demand_by_id[mover] for mover in movers]
-    gpus = sum(ask.count for demand in held for ask in demand.gpus)
-    cores = sum(demand.cpus for demand in held) * 1000
-    memory = sum(demand.memory_mib for demand in held)
-    room = state.total_room
-
-    def served(more: Amount, cards: int) -> int:
-        kinds = [cards]
-        if size.millicores:
-            kinds.append(max(0, room.millicores + more.millicores) // size.millicores)
-        if size.memory_mib:
-            kinds.append(max(0, room.memory_mib + more.memory_mib) // size.memory_mib)
-        return min(kinds)
-
-    return served(Amount(cores, memory), free + gpus) - served(Amount(0, 0), free) - gpus
+Search = Callable[[Instance], Placed]
+"""Searches an instance in which nobody moves, and returns the placements of its new VMs."""
 
 
 @dataclass(frozen=True)
 class Moved:
     """Placements of all demands that have a place; values and bounds of levels, in the maximised sense."""
 
-    placements: tuple[Placement, ...]
+    placements: Placed
     answer: Answer
 
 
-def search_moves(
-    problem: Problem,
-    held: Instance,
-    today: Mapping[str, Placement],
-    movable: Collection[str],
-    *,
-    seed: int,
-    should_stop: Callable[[], bool],
-) -> Moved | None:
-    """Search for what can be placed when VMs may move; None where that is not for this search.
+@dataclass
+class MovesSearch:
+    """One search.
 
-    Args:
-        problem: the problem.
-        held: its instance with nothing moved.
-        today: placements of today of existing VMs that have what they ask for.
-        movable: demands of those that may move.
-        seed: of the search.
-        should_stop: asked now and then.
+    ``held``: the instance with nothing moved. ``today``: placements of existing VMs. ``movable``: demands of
+    those that may move. ``search``: finds the best of what moves leave.
     """
-    from vplacer.solver.score import measure
-    from vplacer.solver.tables.moving_answer import placements_of, sound
-    from vplacer.solver.tables.moving_search import MovingSearch
 
-    let = opened(problem, movable)
-    site = moving_site(problem, held, today, let)
-    if site is None:
-        return None
-    search = MovingSearch(site, seed, should_stop, proves=len(let) == len(movable))
-    found = search.run()
-    whole = sound(search, found.whole)
-    placements = placements_of(search, whole, today)
-    others = {placement.demand for placement in placements}
-    settled = tuple(placement for placement in held.settled if placement.demand not in others)
-    placements = tuple(sorted((*placements, *settled), key=lambda placement: placement.demand))
-    values = search.values(whole)
-    bounds: dict[str, int | None] = dict(found.bounds)
-    changes = tuple(level for level in held.levels if level.id in CHANGE_LEVELS)
-    for name, cost in measure(State(problem, placements), changes).items():
-        values[name], bounds[name] = -cost, 0
-    stopped = any(bounds[name] != value for name, value in values.items())
-    return Moved(placements, Answer((), values, bounds, stopped))
+    problem: Problem
+    held: Instance
+    today: Mapping[str, Placement]
+    movable: Collection[str]
+    search: Search
+    seed: int
+    should_stop: Callable[[], bool]
+
+    def __post_init__(self) -> None:
+        self._class_of = {member: cls for cls in self.held.classes for member in cls.members}
+        self._priorities = sorted({cls.demand.priority for cls in self.held.classes}, reverse=True)
+        self.moved: dict[str, Placement] = {}
+        self.new: dict[str, Placement] = {}
+        self._prices: Prices | None = None
+        self._every = False
+        self._bound: tuple[int | None, Mapping[int, int]] = (None, {})
+
+    def run(self, answer: Answer, placed: Placed) -> Moved:
+        """Return what was found, from the best with nothing moved: its answer, and where the new VMs are."""
+        self.new = {placement.demand: placement for placement in placed}
+        home = self._homes()
+        if all(cls.vm is None for cls in self.held.classes):
+            tied = tied_classes(self.held)
+            blocks = blocks_of(self.problem, home, {p.host for p in placed if self._is_of(p, tied)})
+            self._every = len(blocks) == 1 and len(blocks[0]) == len(self.problem.topologies)
+            for block in blocks:
+                if self.should_stop() or len(self.new) == len(self._class_of):
+                    break
+                self._block(block, frozenset() if self._every else tied, home)
+        return self._result(answer)
+
+    def _is_of(self, placement: Placement, classes: Collection[int]) -> bool:
+        return self._class_of[placement.demand].index in classes
+
+    def _homes(self) -> dict[str, str]:
+        """Hosts of those that may move."""
+        found = {}
+        for demand in self.movable:
+            vm = self.problem.inventory.vm_by_moid.get(self.problem.demand_by_id[demand].vm or "")
+            if vm is not None and vm.host in self.problem.topologies:
+                found[demand] = vm.host
+        return found
+
+    def _block(self, block: tuple[str, ...], tied: Collection[int], home: Mapping[str, str]) -> None:
+        """Choose the hosts of a block anew; ``tied``: classes whose VMs stay where they are."""
+        from vplacer.solver.tables.moving_answer import placements_of, sound
+        from vplacer.solver.tables.moving_search import MovingSearch
+
+        hosts = set(block)
+        here = [placement for placement in self.new.values() if placement.host in hosts]
+        waiting = {m for m, cls in self._class_of.items() if m not in self.new and cls.index not in tied}
+        members = waiting.union(p.demand for p in here)
+        tasks = tuple(task for task in self.held.tasks if task.state.host.moid in hosts)
+        part = self._part(tasks, members)
+        site = moving_site(self.problem, part, self.today, home, hosts, self._spent())
+        if site is None:
+            return
+        search = MovingSearch(site, self.seed, self.should_stop, proves=self._every)
+        found = search.run(self._prices)
+        self._prices = found.prices
+        if self._every:
+            self._bound = found.bound, found.factor
+        placements = placements_of(search, sound(search, found.whole), self.today)
+        moved = {p.demand: p for p in placements if p.demand in home and not p.stays}
+        if moved and not self.should_stop():
+            self._take(block, members, here, moved)
+
+    def _part(self, tasks: tuple[HostTask, ...], members: Collection[str]) -> Instance:
+        return replace(self.held, tasks=tasks) if self._every else part_of(self.held, tasks, members)
+
+    def _spent(self) -> dict[str, int]:
+        """What the moves so far take of their limits."""
+        changes = [disturbance_of(self.problem, placement) for placement in self.moved.values()]
+        return {
+            name: sum(change.power_cycle if cold else change.moves for change in changes)
+            for name, cold in LIMITS.items()
+        }
+
+    def _take(
+        self,
+        block: tuple[str, ...],
+        members: Collection[str],
+        here: list[Placement],
+        moved: dict[str, Placement],
+    ) -> None:
+        """Keep moves of a block, and what can be placed after them, if that is more than before."""
+        tasks, complete = tasks_after(self.held, block, moved)
+        part = self._part(tasks, members)
+        levels = tuple(level for level in part.levels if level.id.startswith("placed:"))
+        placed = self.search(replace(part, levels=levels, complete=part.complete and complete))
+        if self._values(p.demand for p in placed) > self._values(p.demand for p in here):
+            for placement in here:
+                del self.new[placement.demand]
+            self.new |= {placement.demand: placement for placement in placed}
+            self.moved |= moved
+
+    def _values(self, demands: Iterable[str]) -> list[int]:
+        """Weight of new VMs by priority, the highest first."""
+        found: Counter[int] = Counter()
+        for identity in demands:
+            demand = self._class_of[identity].demand
+            found[demand.priority] += demand.weight_milli
+        return [found[priority] for priority in self._priorities]
+
+    def _bounds(self) -> dict[str, int]:
+        """The most that can be placed of each priority, given what is placed of those before."""
+        over, factor = self._bound
+        asked = zip(self._priorities, self._values(self._class_of), self._values(self.new), strict=True)
+        found = {}
+        for priority, most, value in asked:
+            if over is not None:
+                step = gcd(
+                    *(c.demand.weight_milli for c in self.held.classes if c.demand.priority == priority)
+                )
+                most = min(most, over // factor[priority] // step * step)
+                over -= factor[priority] * value
+            if most < value:
+                raise InternalError(
+                    "a bound is below what is reached", obj=f"placed:{priority}", why=f"{most}"
+                )
+            found[f"placed:{priority}"] = most
+        return found
+
+    def _result(self, answer: Answer) -> Moved:
+        from vplacer.solver.score import measure
+
+        settled = tuple(p for p in self.held.settled if p.demand not in self.moved)
+        every = (*settled, *self.moved.values(), *self.new.values())
+        placements = tuple(sorted(every, key=lambda placement: placement.demand))
+        reached = zip(self._priorities, self._values(self.new), strict=True)
+        values = answer.values | {f"placed:{priority}": value for priority, value in reached}
+        bounds: dict[str, int | None] = dict.fromkeys(values) | self._bounds()
+        changes = tuple(level for level in self.held.levels if level.id in CHANGE_LEVELS)
+        for name, cost in measure(State(self.problem, placements), changes).items():
+            values[name], bounds[name] = -cost, 0
+        stopped = any(bounds[name] != value for name, value in values.items())
+        return Moved(placements, Answer((), values, bounds, stopped))

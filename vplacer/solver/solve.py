@@ -11,9 +11,9 @@ from vplacer.errors import InternalError
 from vplacer.solver.decode import decode
 from vplacer.solver.exact import Answer
 from vplacer.solver.heap import settled_heap
-from vplacer.solver.holding import held_vms, with_moves
+from vplacer.solver.holding import held_vms
 from vplacer.solver.instance import Instance, build_instance
-from vplacer.solver.moving import search_moves
+from vplacer.solver.moving import MovesSearch
 from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, LevelResult, Solution, SolveOptions, Status, StoppedBy
 
@@ -25,6 +25,10 @@ TRIED = 4
 model of a hundred of them is solved sooner than their prices converge."""
 
 TRIED_SHARE = 0.25
+
+
+WORK_A_BLOCK = 2.0
+"""Work of what a block of hosts can take once VMs have moved: it may still be chosen beside other blocks."""
 
 
 def default_work(instance: Instance) -> float:
@@ -133,13 +137,17 @@ def _found(
     should_stop: Callable[[], bool],
 ) -> tuple[Answer, tuple[Placement, ...]]:
     """Search, VMs held by the instance included if they may move."""
-    if held:
-        moved = search_moves(problem, instance, today, held, seed=seed, should_stop=should_stop)
-        if moved is not None:
-            return moved.answer, moved.placements
     answer = _search(instance, seed, work, should_stop)
-    placements = _merge(instance, decode(instance.classes, zip(instance.tasks, answer.plans, strict=True)))
-    return (with_moves(instance, answer) if held else answer), placements
+    placed = decode(instance.classes, zip(instance.tasks, answer.plans, strict=True))
+    if not held:
+        return answer, _merge(instance, placed)
+
+    def among(part: Instance) -> tuple[Placement, ...]:
+        found = _search(part, seed, min(work, WORK_A_BLOCK), should_stop)
+        return decode(part.classes, zip(part.tasks, found.plans, strict=True))
+
+    moved = MovesSearch(problem, instance, today, held, among, seed, should_stop).run(answer, placed)
+    return moved.answer, moved.placements
 
 
 def _search(instance: Instance, seed: int, work: float, should_stop: Callable[[], bool]) -> Answer:

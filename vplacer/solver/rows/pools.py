@@ -128,7 +128,7 @@ def _needs(problem: Problem, classes: tuple[DemandClass, ...], openings: Opening
     found: dict[str, _Need] = defaultdict(lambda: _Need(hosts_of))
     for cls in classes:
         for cluster, hosts in hosts_of.items():
-            target = pool_of(problem, cls.demand, Placement(cls.members[0], hosts[0], ()))
+            target = pool_of(problem, cls.demand, Placement(cls.demand.id, hosts[0], ()))
             if target is not None:
                 found[target.moid].takes[cls.index] = vm_needs(cls.demand, cls.vm)
                 found[target.moid].clusters[cls.index].add(cluster)

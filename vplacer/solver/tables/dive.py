@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -11,13 +10,12 @@ from vplacer.errors import InternalError
 from vplacer.solver.tables.column_search import Columns, seat_duals
 from vplacer.solver.tables.lp import PatternMaster, Prices, Whole
 from vplacer.solver.tables.sources import Effort, Source, best_of
-from vplacer.solver.tables.whole import choose_near
 
-SHARE = 0.1
+SHARE = 0.3
 """Share of the hosts left that is fixed at once, beside those whose column is whole already."""
 
 WHOLE = 0.98
-ROUNDS = 3
+ROUNDS = 1
 """Pricing rounds between two fixings."""
 
 DEAR = 2
@@ -60,28 +58,6 @@ class Dive:
                 break
             self._fix()
         return [(self.master.columns[number], count) for number, count in sorted(self.kept.items())]
-
-    def rest(self, fixed: Whole, seed: int) -> Whole | None:
-        """Return whole columns of the other hosts too, those fixed given; None if none were found."""
-        known = {id(column) for column in self.master.columns}
-        for column, _ in fixed:
-            if id(column) not in known:
-                self.master.add(column)
-        count: Counter[int] = Counter()
-        for column, number in fixed:
-            count[id(column)] += number
-        mine = set(self.wanted)
-        for column, variable in zip(self.master.columns, self.master.variables, strict=True):
-            if column.kind in mine:
-                variable.SetBounds(count[id(column)], count[id(column)])
-        for host in mine:
-            self.master.close(host, self.master.counts[host])
-        if self._solved() is None:
-            return None
-        found = choose_near(self.master, self.master.solution(), seed)
-        if found is None:
-            return None
-        return [(column, n) for column, n in zip(self.master.columns, found, strict=True) if n]
 
     def _solved(self) -> Prices | None:
         """Solve the master; from the start where GLOP gets lost on its way. None: it has no answer."""

@@ -64,32 +64,42 @@ class MovingSite:
 
 
 def moving_site(
-    problem: Problem, held: Instance, today: Mapping[str, Placement], movable: Collection[str]
+    problem: Problem,
+    held: Instance,
+    today: Mapping[str, Placement],
+    home: Mapping[str, str],
+    hosts: Collection[str],
+    spent: Mapping[str, int],
 ) -> MovingSite | None:
     """Return the site with what may move; None where rules or sums over hosts say of a mover where it may be.
 
+    The kinds of movers, and so the items, are those of all hosts: in every block the same.
+
     Args:
         problem: the problem.
-        held: its instance with nothing moved.
+        held: the instance of some hosts with nothing moved.
         today: placements of today.
-        movable: demands of VMs that may move and have what they ask for.
+        home: host of each VM, by demand, that may move and has what it asks for, of all hosts.
+        hosts: the hosts, by moid, among which VMs move.
+        spent: what other moves take of each row of limits.
     """
     if any(cls.vm is not None for cls in held.classes):
         return None
-    groups = _groups(problem, movable)
+    groups = _groups(problem, home)
     classes = list(held.classes)
     kind_of: dict[str, int] = {}
     for members in groups:
         lead = members[0]
         index = len(classes)
         vm = problem.inventory.vm_by_moid[lead.vm or ""]
-        classes.append(DemandClass(index, tuple(d.id for d in members), lead, vm))
-        kind_of |= {demand.id: index for demand in members}
+        here = tuple(d.id for d in members if home[d.id] in hosts)
+        classes.append(DemandClass(index, here, lead, vm))
+        kind_of |= dict.fromkeys(here, index)
     kinds = tuple(range(len(held.classes), len(classes)))
     lister = Lister(problem, tuple(replace(cls, vm=None) for cls in classes))
-    hosts, complete = _hosts(problem, held, lister, kind_of, len(classes))
-    tasks = tuple(host.still for host in hosts)
-    rows = _rows(problem, tuple(classes), len(held.classes), hosts)
+    each_host, complete = _hosts(problem, held, lister, kind_of, len(classes), hosts)
+    tasks = tuple(host.still for host in each_host)
+    rows = _rows(problem, tuple(classes), len(held.classes), each_host, spent)
     if rows is None:
         return None
     instance = replace(
@@ -101,19 +111,19 @@ def moving_site(
         complete=held.complete and complete,
     )
     each = []
-    for mover in (mover for host in hosts for mover in host.movers):
+    for mover in (mover for host in each_host for mover in host.movers):
         demand = problem.demand_by_id[mover.demand]
         number = mover.active.class_index
         each.append(DemandClass(number, (demand.id,), demand, mover.active.vm, today[demand.id]))
-    return MovingSite(instance, hosts, kinds, tuple(each))
+    return MovingSite(instance, each_host, kinds, tuple(each))
 
 
-def _groups(problem: Problem, movable: Collection[str]) -> list[list[Demand]]:
+def _groups(problem: Problem, home: Collection[str]) -> list[list[Demand]]:
     """Group the demands of VMs that run and may move: those that ask for and give back the same."""
     found: dict[object, list[Demand]] = defaultdict(list)
     for demand in problem.request.demands:
         vm = problem.inventory.vm_by_moid.get(demand.vm or "")
-        if demand.id not in movable or vm is None or not vm.is_on or vm.host not in problem.topologies:
+        if demand.id not in home or vm is None or not vm.is_on or vm.host not in problem.topologies:
             continue
         plain = replace(demand, id="", name="", source=None, vm=None)
         given = (vm.pool, vm_holds(vm), vm.cpu_reservation_mhz, vm.memory_reservation_mib)
@@ -128,16 +138,21 @@ def _cold(problem: Problem, vm: Vm) -> bool:
 
 
 def _hosts(
-    problem: Problem, held: Instance, lister: Lister, kind_of: Mapping[str, int], first: int
+    problem: Problem,
+    held: Instance,
+    lister: Lister,
+    kind_of: Mapping[str, int],
+    first: int,
+    wanted: Collection[str],
 ) -> tuple[tuple[MovingHost, ...], bool]:
-    """Make the tasks of every host; numbers of movers begin with ``first``."""
+    """Make the tasks of every host wanted; numbers of movers begin with ``first``."""
     by_vm = {problem.demand_by_id[demand].vm: demand for demand in kind_of}
     known = {task.state.host.moid: task for task in held.tasks}
     hosts: list[MovingHost] = []
     complete = True
     number = first
     for host in problem.inventory.hosts:
-        if host.moid not in problem.topologies:
+        if host.moid not in problem.topologies or host.moid not in wanted:
             continue
         here = [vm for vm in problem.inventory.vms_by_host.get(host.moid, ()) if not vm.template]
         moving = [vm for vm in here if vm.moid in by_vm]
@@ -169,7 +184,11 @@ def _task(state: HostState, lister: Lister, known: HostTask | None) -> tuple[Hos
 
 
 def _rows(
-    problem: Problem, classes: tuple[DemandClass, ...], new: int, hosts: tuple[MovingHost, ...]
+    problem: Problem,
+    classes: tuple[DemandClass, ...],
+    new: int,
+    hosts: tuple[MovingHost, ...],
+    spent: Mapping[str, int],
 ) -> RowSet | None:
     """What couples hosts, of new VMs; None if some of it is about movers."""
     tasks = [host.still for host in hosts]
@@ -181,8 +200,8 @@ def _rows(
             shared[id(task.options)] = frozenset(task.options)
         moid = task.state.host.moid
         open_to[moid] = open_to.get(moid, frozenset()) | shared[id(task.options)]
-    left = {task.state.host.moid: task.state.total_room for task in tasks}
-    openings = Openings(tuple(host.still.state.host.moid for host in hosts), open_to, left)
+    room = {task.state.host.moid: task.state.total_room for task in tasks}
+    openings = Openings(tuple(host.still.state.host.moid for host in hosts), open_to, room)
     rules = problem.request.rules
     coupling = merge(
         [
@@ -197,4 +216,8 @@ def _rows(
         keys = [*row.everywhere, *(key for _, key in row.at)]
         if any(kind in ("seats", "new") and int(name) >= new for kind, name in keys):
             return None
-    return merge([placement.build(classes[:new]), coupling, limits.build(problem, classes)])
+    left = [
+        replace(row, high=None if row.high is None else row.high - spent.get(row.name, 0))
+        for row in limits.build(problem, classes).rows
+    ]
+    return merge([placement.build(classes[:new]), coupling, RowSet(tuple(left))])

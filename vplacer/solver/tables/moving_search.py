@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,9 @@ from vplacer.solver.tables.moving_check import LeavingCheck
 from vplacer.solver.tables.moving_parts import MovingParts, host_groups, moving_items
 from vplacer.solver.tables.moving_source import LIMITS, Taken
 from vplacer.solver.tables.moving_trim import trimmed
-from vplacer.solver.tables.placed import weight_placed, weights_by_priority
+from vplacer.solver.tables.placed import weights_by_priority
 from vplacer.solver.tables.search import PLACED_SCALE, PRIORITY_STEP
 from vplacer.solver.tables.sources import Effort, Source
-from vplacer.solver.tables.whole import choose_whole
 
 Array = npt.NDArray[Any]
 
@@ -40,10 +38,15 @@ CHARGED = 3
 
 @dataclass(frozen=True)
 class MovingAnswer:
-    """Columns of hosts, and bounds of the levels "placed" of new VMs, in the maximised sense."""
+    """Columns of hosts, and the most that priorities can come to together, each by its factor; None = unknown.
+
+    ``prices``: those of the bound.
+    """
 
     whole: Whole
-    bounds: Mapping[str, int | None]
+    bound: int | None
+    factor: Mapping[int, int]
+    prices: Prices
 
 
 class MovingSearch:
@@ -71,46 +74,33 @@ class MovingSearch:
         numbers = self.parts.own.of_seatings(task, seats, beginning.member)
         return self.check.plan(self.groups[beginning.host].host, beginning.gone, numbers) is not None
 
-    def run(self) -> MovingAnswer:
-        """Search all priorities at once, and tell what that proves of each."""
+    def run(self, known: Prices | None = None) -> MovingAnswer:
+        """Search all priorities at once, and tell what that proves of each.
+
+        ``known``: prices of another block of hosts with the same items, to begin with.
+        """
         factor = {p: PRIORITY_STEP ** (len(self.weights) - 1 - n) for n, p in enumerate(self.weights)}
         weight = {index: factor[p] * each for p, mine in self.weights.items() for index, each in mine.items()}
-        together = self._aimed(Aim(weight, 1, PLACED_SCALE))
-        held, over = together.whole, together.bound
-        bounds: dict[str, int | None] = {}
-        for priority, mine in self.weights.items():
-            step = gcd(*mine.values())
-            bound = sum(self.classes[index].count * each for index, each in mine.items())
-            if over is not None:
-                bound = min(bound, over // factor[priority] // step * step)
-                over -= factor[priority] * self.placed(held, mine)
-            bounds[f"placed:{priority}"] = bound
-        return MovingAnswer(held, bounds)
-
-    def values(self, whole: Whole) -> dict[str, int]:
-        """Return the values of the levels "placed" at some columns."""
-        return {f"placed:{p}": self.placed(whole, mine) for p, mine in self.weights.items()}
-
-    def _aimed(self, aim: Aim) -> _Found:
-        """Search for one aim: with nothing moved first, which gives duals and an answer."""
+        aim = Aim(weight, 1, PLACED_SCALE)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
-        self.parts.moving.still = True
-        still = self._relaxed(master, first_prices(aim, self.items, self.rows, len(self.counts)))
-        whole = self._whole(master, choose_whole(master, master.solution(), (), self.seed))
-        self.parts.moving.still = False
-        if self.should_stop():
-            return _Found(None, whole)
-        relaxed = self._relaxed(master, self._with_leaving(still.duals, master))
-        bound = self._proved(master, relaxed) if self.proves else None
+        relaxed = self._relaxed(master, self._start(master, known))
+        bound = self._proved(master, relaxed) if self.proves and not self.should_stop() else None
         dive = Dive(master, self.sources, self.columns, self.should_stop, self._open())
         # Seats that nobody takes are in the way of those who have none.
         found = self._mended(trimmed(dive.run(), master.asked, self.parts.moving), aim)
-        if len(dive.wanted) < len(self.groups) and not self.should_stop():
-            found = dive.rest(found, self.seed) or found
-        found = trimmed(found, master.asked, self.parts.moving)
-        if self.placed(found, aim.weight) > self.placed(whole, aim.weight):
-            whole = found
-        return _Found(None if bound is None else bound // aim.scale, whole)
+        whole = trimmed(found, master.asked, self.parts.moving)
+        return MovingAnswer(whole, None if bound is None else bound // aim.scale, factor, relaxed.best)
+
+    def _start(self, master: PatternMaster, known: Prices | None) -> Prices:
+        """Prices to begin with: those known, else those of nothing moved and what leaving lets in."""
+        first = first_prices(master.aim, self.items, self.rows, len(self.counts))
+        if known is not None and len(known.cover) == len(first.cover):
+            row = {name: known.row.get(name, 0) for name in first.row}
+            return replace(first, cover=known.cover, cap=known.cap, row=row)
+        self.parts.moving.still = True
+        still = self._relaxed(master, first)
+        self.parts.moving.still = False
+        return self._with_leaving(still.duals, master)
 
     def _open(self) -> list[int]:
         """Hosts that movers may be on."""
@@ -142,10 +132,6 @@ class MovingSearch:
             numbers = self.parts.own.of_seatings(host.bare, source.seats, source.beginning.member)
             return self.check.plan(host, source.gone, numbers) is not None
         return self.parts.still_takes(column.kind, source.seats)
-
-    def _whole(self, master: PatternMaster, counts: Sequence[int]) -> Whole:
-        taken = [(column, count) for column, count in zip(master.columns, counts, strict=True) if count]
-        return trimmed(taken, master.asked, self.parts.moving)
 
     def _relaxed(self, master: PatternMaster, start: Prices | None) -> Relaxed:
         return relax(
@@ -213,15 +199,3 @@ class MovingSearch:
                 if item not in elsewhere:
                     cover[item] = sum(found) // len(found)
         return replace(prices, cover=tuple(cover))
-
-    def placed(self, held: Whole, weight: Mapping[int, int]) -> int:
-        """Weight of the classes placed by some columns."""
-        return weight_placed(self.items, self.classes, held, weight)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What one aim came to: the bound, and the columns taken."""
-
-    bound: int | None
-    whole: Whole
