@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,9 @@ from benchmarks.fleet import Variant, families, fleet_problem
 from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.judge import check
 from vplacer.constraints.state import Problem, State
-from vplacer.solver import holding, moving
+from vplacer.solver import holding, moving, moving_blocks
 from vplacer.solver.solve import solve
-from vplacer.solver.verdict import Solution, SolveOptions
+from vplacer.solver.verdict import Solution, SolveOptions, StoppedBy
 
 LEVELS = ("placed", "moves")
 
@@ -66,22 +67,67 @@ def test_moves_let_more_in(problem: Problem) -> None:
     assert mine > theirs, "nothing is gained though VMs may move"
 
 
-@pytest.mark.usefixtures("large")
-def test_some_clusters_are_opened_and_the_rest_is_chosen_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_clusters(monkeypatch: pytest.MonkeyPatch) -> Problem:
     monkeypatch.setattr(families, "HOSTS_A_CLUSTER", 8)
-    monkeypatch.setattr(moving, "MOST_OPEN", 16)
-    problem = fleet_problem(Variant(hosts=36, shapes=16, movable=0.4, fill=0.8, seed=6))
-    home = {vm.moid: vm.host for vm in problem.inventory.vms}
+    monkeypatch.setattr(moving_blocks, "MOST_TOGETHER", 16)
+    return fleet_problem(Variant(hosts=36, shapes=16, movable=0.4, fill=0.8, seed=6))
+
+
+@pytest.mark.usefixtures("large")
+def test_blocks_of_clusters_are_chosen_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _in_clusters(monkeypatch)
+    home = {vm.moid: vm.host or "" for vm in problem.inventory.vms}
     cluster = {host.moid: host.cluster for host in problem.inventory.hosts}
     found = _solved(problem)
     assert _existing(problem) <= {placement.demand for placement in found.placements}
     moved = [p for p in found.placements if p.demand in _existing(problem) and not p.stays]
-    assert moved
-    opened = {cluster[home[p.demand] or ""] for p in moved}
-    assert len([moid for moid, name in cluster.items() if name in opened]) <= 16
-    assert len(opened) < len(set(cluster.values()))
-    new = [p for p in found.placements if p.demand not in _existing(problem)]
-    assert len({cluster[p.host] for p in new}) > 2
+    assert len({cluster[home[p.demand]] for p in moved}) > 2
+    inside = {d: home[d] for d in _existing(problem)}
+    blocks = moving_blocks.blocks_of(problem, inside, ())
+    assert all(len(block) <= 16 for block in blocks)
+    block_of = {host: number for number, block in enumerate(blocks) for host in block}
+    assert len(block_of) == sum(map(len, blocks)), "a host is in two blocks"
+    assert {block_of[home[p.demand]] == block_of[p.host] for p in moved} == {True}
+
+
+@pytest.mark.usefixtures("large")
+def test_what_was_found_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _in_clusters(monkeypatch)
+    whole = [level.value for level in _solved(problem).levels if level.maximise]
+    still = tuple(replace(d, may_move=False) if d.vm else d for d in problem.request.demands)
+    held = _solved(problem.with_request(replace(problem.request, demands=still)))
+    least = [level.value for level in held.levels if level.maximise]
+    blocks = 0
+    begun = moving.MovesSearch._block
+
+    def counted(*args: Any) -> None:
+        nonlocal blocks
+        blocks += 1
+        begun(*args)
+
+    monkeypatch.setattr(moving.MovesSearch, "_block", counted)
+    stopped = solve(
+        problem,
+        SolveOptions(levels=LEVELS, explained=False, work=3.0),
+        lambda: StoppedBy.TIME if blocks >= 2 else None,
+    )
+    found = [level.value for level in stopped.levels if level.maximise]
+    assert blocks == 2
+    assert least < found < whole
+    assert stopped.stopped_by is StoppedBy.TIME
+
+
+@pytest.mark.usefixtures("large")
+def test_gangs_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "HOSTS_A_CLUSTER", 8)
+    monkeypatch.setattr(moving_blocks, "MOST_TOGETHER", 16)
+    problem = fleet_problem(Variant(hosts=36, shapes=16, movable=0.4, fill=0.8, seed=6, gangs=2))
+    found = _solved(problem)  # solutions are judged before they are returned
+    placed = {placement.demand for placement in found.placements}
+    assert problem.request.rules.gangs
+    together = [sum(vm in placed for vm in gang.vms) for gang in problem.request.rules.gangs]
+    assert set(together) <= {0, 4}
+    assert any(p.demand in _existing(problem) and not p.stays for p in found.placements)
 
 
 @pytest.mark.usefixtures("large")

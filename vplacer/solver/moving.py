@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import gcd
 
 from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import Placement, Problem, State
-from vplacer.errors import InternalError
 from vplacer.solver.exact import CHANGE_LEVELS, Answer
-from vplacer.solver.host_model import HostTask
 from vplacer.solver.instance import Instance
 from vplacer.solver.moved_hosts import tasks_after
 from vplacer.solver.moving_blocks import blocks_of
@@ -43,7 +40,7 @@ class MovesSearch:
     """One search.
 
     ``held``: the instance with nothing moved. ``today``: placements of existing VMs. ``movable``: demands of
-    those that may move. ``search``: finds the best of what moves leave.
+    those that may move. ``search``: finds the best that is left once VMs have moved.
     """
 
     problem: Problem
@@ -60,8 +57,6 @@ class MovesSearch:
         self.moved: dict[str, Placement] = {}
         self.new: dict[str, Placement] = {}
         self._prices: Prices | None = None
-        self._every = False
-        self._bound: tuple[int | None, Mapping[int, int]] = (None, {})
 
     def run(self, answer: Answer, placed: Placed) -> Moved:
         """Return what was found, from the best with nothing moved: its answer, and where the new VMs are."""
@@ -70,11 +65,10 @@ class MovesSearch:
         if all(cls.vm is None for cls in self.held.classes):
             tied = tied_classes(self.held)
             blocks = blocks_of(self.problem, home, {p.host for p in placed if self._is_of(p, tied)})
-            self._every = len(blocks) == 1 and len(blocks[0]) == len(self.problem.topologies)
             for block in blocks:
                 if self.should_stop() or len(self.new) == len(self._class_of):
                     break
-                self._block(block, frozenset() if self._every else tied, home)
+                self._block(block, tied, home)
         return self._result(answer)
 
     def _is_of(self, placement: Placement, classes: Collection[int]) -> bool:
@@ -82,10 +76,10 @@ class MovesSearch:
 
     def _homes(self) -> dict[str, str]:
         """Hosts of those that may move."""
-        found = {}
+        found: dict[str, str] = {}
         for demand in self.movable:
             vm = self.problem.inventory.vm_by_moid.get(self.problem.demand_by_id[demand].vm or "")
-            if vm is not None and vm.host in self.problem.topologies:
+            if vm is not None and vm.host is not None and vm.host in self.problem.topologies:
                 found[demand] = vm.host
         return found
 
@@ -99,22 +93,17 @@ class MovesSearch:
         waiting = {m for m, cls in self._class_of.items() if m not in self.new and cls.index not in tied}
         members = waiting.union(p.demand for p in here)
         tasks = tuple(task for task in self.held.tasks if task.state.host.moid in hosts)
-        part = self._part(tasks, members)
+        part = part_of(self.held, tasks, members)
         site = moving_site(self.problem, part, self.today, home, hosts, self._spent())
         if site is None:
             return
-        search = MovingSearch(site, self.seed, self.should_stop, proves=self._every)
+        search = MovingSearch(site, self.seed, self.should_stop)
         found = search.run(self._prices)
         self._prices = found.prices
-        if self._every:
-            self._bound = found.bound, found.factor
         placements = placements_of(search, sound(search, found.whole), self.today)
         moved = {p.demand: p for p in placements if p.demand in home and not p.stays}
         if moved and not self.should_stop():
             self._take(block, members, here, moved)
-
-    def _part(self, tasks: tuple[HostTask, ...], members: Collection[str]) -> Instance:
-        return replace(self.held, tasks=tasks) if self._every else part_of(self.held, tasks, members)
 
     def _spent(self) -> dict[str, int]:
         """What the moves so far take of their limits."""
@@ -133,7 +122,7 @@ class MovesSearch:
     ) -> None:
         """Keep moves of a block, and what can be placed after them, if that is more than before."""
         tasks, complete = tasks_after(self.held, block, moved)
-        part = self._part(tasks, members)
+        part = part_of(self.held, tasks, members)
         levels = tuple(level for level in part.levels if level.id.startswith("placed:"))
         placed = self.search(replace(part, levels=levels, complete=part.complete and complete))
         if self._values(p.demand for p in placed) > self._values(p.demand for p in here):
@@ -150,24 +139,9 @@ class MovesSearch:
             found[demand.priority] += demand.weight_milli
         return [found[priority] for priority in self._priorities]
 
-    def _bounds(self) -> dict[str, int]:
-        """The most that can be placed of each priority, given what is placed of those before."""
-        over, factor = self._bound
-        asked = zip(self._priorities, self._values(self._class_of), self._values(self.new), strict=True)
-        found = {}
-        for priority, most, value in asked:
-            if over is not None:
-                step = gcd(
-                    *(c.demand.weight_milli for c in self.held.classes if c.demand.priority == priority)
-                )
-                most = min(most, over // factor[priority] // step * step)
-                over -= factor[priority] * value
-            if most < value:
-                raise InternalError(
-                    "a bound is below what is reached", obj=f"placed:{priority}", why=f"{most}"
-                )
-            found[f"placed:{priority}"] = most
-        return found
+    def _by_level(self, demands: Iterable[str]) -> dict[str, int]:
+        values = zip(self._priorities, self._values(demands), strict=True)
+        return {f"placed:{priority}": value for priority, value in values}
 
     def _result(self, answer: Answer) -> Moved:
         from vplacer.solver.score import measure
@@ -175,9 +149,9 @@ class MovesSearch:
         settled = tuple(p for p in self.held.settled if p.demand not in self.moved)
         every = (*settled, *self.moved.values(), *self.new.values())
         placements = tuple(sorted(every, key=lambda placement: placement.demand))
-        reached = zip(self._priorities, self._values(self.new), strict=True)
-        values = answer.values | {f"placed:{priority}": value for priority, value in reached}
-        bounds: dict[str, int | None] = dict.fromkeys(values) | self._bounds()
+        values = answer.values | self._by_level(self.new)
+        # Of what is placed, that is all that is asked for; no move is the least.
+        bounds: dict[str, int | None] = dict.fromkeys(values) | self._by_level(self._class_of)
         changes = tuple(level for level in self.held.levels if level.id in CHANGE_LEVELS)
         for name, cost in measure(State(self.problem, placements), changes).items():
             values[name], bounds[name] = -cost, 0

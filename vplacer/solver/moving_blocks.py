@@ -17,16 +17,12 @@ twice as many hosts."""
 def blocks_of(problem: Problem, home: Mapping[str, str], barred: Collection[str]) -> list[tuple[str, ...]]:
     """Return blocks of hosts, by moid, where VMs may move; those first where leaving gives back most GPUs.
 
-    One block of all hosts, where these are few.
-
     Args:
         problem: the problem.
         home: host of each VM, by demand, that may move.
         barred: hosts whose clusters are left out.
     """
     every = tuple(host.moid for host in problem.inventory.hosts if host.moid in problem.topologies)
-    if len(every) <= MOST_TOGETHER:
-        return [every]
     inside: dict[str, list[str]] = defaultdict(list)
     for demand, host in sorted(home.items()):
         inside[host].append(demand)

@@ -6,7 +6,7 @@ and as amounts of nodes, given back one VM at a time, are made here; for the oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -16,7 +16,7 @@ from vplacer.solver.host_state import HostState
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.movers import Mover
-from vplacer.solver.tables.seatings import Part, Seating, Slot
+from vplacer.solver.tables.seatings import Part, Slot
 
 MOST_SETS = 32
 """Sets of VMs that may leave a host, the small ones first, beside the one of all of them."""
@@ -73,22 +73,6 @@ def seat_of(mover: Mover, member: Member) -> TodaysSeat | None:
         for position in sorted({*amounts, *devices})
     )
     return TodaysSeat(parts, tuple(sorted(tokens.items())))
-
-
-def covered(seat: TodaysSeat, seatings: Iterable[Seating]) -> bool:
-    """Whether one of some seatings takes no more than a seat of today."""
-    mine = {part.position: part for part in seat.parts}
-    return any(
-        seating.tokens == seat.tokens
-        and all(
-            part.position in mine
-            and mine[part.position].amount.millicores >= part.amount.millicores
-            and mine[part.position].amount.memory_mib >= part.amount.memory_mib
-            and all(dict(mine[part.position].takes).get(slot, 0) >= count for slot, count in part.takes)
-            for part in seating.parts
-        )
-        for seating in seatings
-    )
 
 
 def _places(member: Member) -> dict[object, tuple[int, Slot]]:

@@ -11,11 +11,10 @@ from vplacer.solver.kinds import HostKind, build_kinds
 from vplacer.solver.rows import RowSet
 from vplacer.solver.tables.cpsat_source import CpSatSource, merged
 from vplacer.solver.tables.decomposes import decomposes
-from vplacer.solver.tables.evictions import Beginning, covered, seat_of, with_evictions
+from vplacer.solver.tables.evictions import Beginning, with_evictions
 from vplacer.solver.tables.families import Family, build_families
 from vplacer.solver.tables.fitting import Seats
 from vplacer.solver.tables.items import Item, build_items
-from vplacer.solver.tables.linear_bound import LinearBound
 from vplacer.solver.tables.movers import Mover, MovingHost, MovingSite
 from vplacer.solver.tables.moving_source import MovingSource, Taken
 from vplacer.solver.tables.own_options import OwnOptions
@@ -23,10 +22,6 @@ from vplacer.solver.tables.prices import TablePrices
 from vplacer.solver.tables.seatings import Seating
 from vplacer.solver.tables.sources import RowTerms, TableSource, terms_by_host
 from vplacer.solver.tables.starts import FamilyStarts, StartsBuilder
-
-TOGETHER = 0
-"""VMs over several nodes beyond one that are tried together on a host; more are bounded. Hosts without their
-movers have room for so many that trying them takes long, and little comes of it."""
 
 
 @dataclass(frozen=True)
@@ -97,30 +92,18 @@ class MovingParts:
                 state = replace(task.state, actives=(), overfull=False)
                 bare.append(self._kind(number, group, replace(task, state=state)))
         starts, self.beginnings = self._starts(still, bare, [group.host.movers for group in groups])
-        for found in starts:
-            if found.deeper is not None:
-                found.deeper.depth = TOGETHER
         self.prices = TablePrices(starts)
         tabled = {id(kind) for kind in self.prices.kinds}
         self.own = OwnOptions(site.instance, items.items, starts)
         self.prover = self._cpsat(self.prices.kinds, terms)
         self.others = self._cpsat([kind for kind in still if id(kind) not in tabled], terms)
-        # Hosts without their movers that no table prices: who leaves them is not looked for, but bounded.
-        self.beyond = {
-            self._host[id(kind)]: LinearBound(site.instance, kind, items.items, terms)
-            for kind in bare
-            if id(kind) not in tabled
-        }
-        for host, bound in self.beyond.items():
-            bound.cover(groups[host].host.movers, items.of_kind)
         at = [self._host[id(kind)] for kind in self.prices.kinds]
         self.tables = TableSource(self.prices, at, terms, self._fits)
         self.began = [self.beginnings[id(kind)] for kind in self.prices.kinds]
         names = {row.name for row in items.rows.rows}
-        seated = _Seated(self.prices, items.of_kind)
-        self.seatings = seated.of
+        self.seatings = _Seatings(self.prices).of
         self._still = {b.host: number for number, b in enumerate(self.began) if not b.gone}
-        self.moving = MovingSource(self.tables, self.began, items.of_kind, names, seated.has)
+        self.moving = MovingSource(self.tables, self.began, items.of_kind, names)
 
     def still_takes(self, host: int, seats: Sequence[tuple[Seating, int]]) -> bool:
         """Whether a host from which nobody leaves takes some seatings."""
@@ -173,31 +156,18 @@ class MovingParts:
         return self.prover.fits(number, self.own.of_seatings(task, seats, begun.member))
 
 
-class _Seated:
-    """Whether movers have seatings no larger than their seats of today."""
+class _Seatings:
+    """The seatings of items on the host of a column."""
 
-    def __init__(self, prices: TablePrices, of_kind: Mapping[int, int]) -> None:
-        self._of_kind = of_kind
+    def __init__(self, prices: TablePrices) -> None:
         self._starts = {m.kind.index: starts for starts in prices.starts for m in starts.family.members}
-        self._where = [(starts, n) for starts in prices.starts for n in range(len(starts.family.members))]
-        self._by_item: dict[int, dict[int, list[tuple[int, Seating]]]] = {}
+        self._by_item: dict[int, dict[int, list[Seating]]] = {}
         for starts in prices.starts:
-            mine: dict[int, list[tuple[int, Seating]]] = defaultdict(list)
-            for name, seating in enumerate(starts.family.seatings):
-                mine[seating.item].append((name, seating))
+            mine: dict[int, list[Seating]] = defaultdict(list)
+            for seating in starts.family.seatings:
+                mine[seating.item].append(seating)
             self._by_item[id(starts)] = mine
 
     def of(self, source: Taken, item: int) -> list[Seating]:
-        """Return the seatings of an item on the host of a column."""
-        starts = self._starts[source.beginning.host]
-        return [seating for _, seating in self._by_item[id(starts)].get(item, ())]
-
-    def has(self, number: int, mover: Mover) -> bool:
-        """Whether a member, by number among all, has one for a mover."""
-        starts, at = self._where[number]
-        seat = seat_of(mover, starts.family.members[at])
-        if seat is None:
-            return False
-        only = starts.family.only
-        listed = self._by_item[id(starts)].get(self._of_kind[mover.kind], ())
-        return covered(seat, (s for name, s in listed if name not in only or at in only[name]))
+        """Return the seatings of an item."""
+        return self._by_item[id(self._starts[source.beginning.host])].get(item, [])

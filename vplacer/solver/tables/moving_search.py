@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.column_search import Columns, Relaxed, relax, seat_duals
@@ -19,7 +17,7 @@ from vplacer.solver.tables.mend import Mender
 from vplacer.solver.tables.movers import MovingSite
 from vplacer.solver.tables.moving_check import LeavingCheck
 from vplacer.solver.tables.moving_parts import MovingParts, host_groups, moving_items
-from vplacer.solver.tables.moving_source import LIMITS, Taken
+from vplacer.solver.tables.moving_source import Taken
 from vplacer.solver.tables.moving_trim import trimmed
 from vplacer.solver.tables.placed import weights_by_priority
 from vplacer.solver.tables.search import PLACED_SCALE, PRIORITY_STEP
@@ -32,28 +30,20 @@ CLOSE = 1e-3
 
 MOST_ROUNDS = 40
 
-CHARGED = 3
-"""Rounds in which movers of hosts without columns of those who leave are charged."""
-
 
 @dataclass(frozen=True)
 class MovingAnswer:
-    """Columns of hosts, and the most that priorities can come to together, each by its factor; None = unknown.
-
-    ``prices``: those of the bound.
-    """
+    """Columns of hosts, and the prices of the relaxation."""
 
     whole: Whole
-    bound: int | None
-    factor: Mapping[int, int]
     prices: Prices
 
 
 class MovingSearch:
-    """One search. ``proves``: whether all that may move are in the site, so that there is a bound."""
+    """One search."""
 
-    def __init__(self, site: MovingSite, seed: int, should_stop: Callable[[], bool], *, proves: bool) -> None:
-        self.site, self.seed, self.should_stop, self.proves = site, seed, should_stop, proves
+    def __init__(self, site: MovingSite, seed: int, should_stop: Callable[[], bool]) -> None:
+        self.site, self.seed, self.should_stop = site, seed, should_stop
         self.classes = site.instance.classes
         found = moving_items(site)
         self.items, self.rows, self.item_of = found.items, found.rows, found.of_kind
@@ -75,7 +65,7 @@ class MovingSearch:
         return self.check.plan(self.groups[beginning.host].host, beginning.gone, numbers) is not None
 
     def run(self, known: Prices | None = None) -> MovingAnswer:
-        """Search all priorities at once, and tell what that proves of each.
+        """Search all priorities at once.
 
         ``known``: prices of another block of hosts with the same items, to begin with.
         """
@@ -84,12 +74,11 @@ class MovingSearch:
         aim = Aim(weight, 1, PLACED_SCALE)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         relaxed = self._relaxed(master, self._start(master, known))
-        bound = self._proved(master, relaxed) if self.proves and not self.should_stop() else None
         dive = Dive(master, self.sources, self.columns, self.should_stop, self._open())
         # Seats that nobody takes are in the way of those who have none.
         found = self._mended(trimmed(dive.run(), master.asked, self.parts.moving), aim)
         whole = trimmed(found, master.asked, self.parts.moving)
-        return MovingAnswer(whole, None if bound is None else bound // aim.scale, factor, relaxed.best)
+        return MovingAnswer(whole, relaxed.best)
 
     def _start(self, master: PatternMaster, known: Prices | None) -> Prices:
         """Prices to begin with: those known, else those of nothing moved and what leaving lets in."""
@@ -151,51 +140,4 @@ class MovingSearch:
         cover = list(prices.cover)
         for item, found in gains.items():
             cover[item] = sum(found) // len(found)
-        return replace(prices, cover=tuple(cover))
-
-    def _proved(self, master: PatternMaster, relaxed: Relaxed) -> int | None:
-        """The best bound, whoever leaves: limits of moves, and what moves cost, are left out."""
-        rows = {name: 0 if name in LIMITS else dual for name, dual in relaxed.best.row.items()}
-        prices = self._charged_beyond(replace(relaxed.best, row=rows), master)
-        duals = replace(seat_duals(prices, master), point=0)
-        parts = self.parts
-        worth = np.zeros(len(self.counts), np.int64)
-        if parts.others.kinds:
-            np.maximum.at(worth, list(parts.others.kinds), parts.others.price(duals, True))
-            if parts.others.untold:
-                return None
-        open_members = set(parts.prices.open_kinds)
-        most = parts.moving.most(duals)
-        for number in sorted(open_members & set(parts.moving.decisive)):
-            price = parts.prover.price_one(number, duals)
-            if price is None:
-                return None
-            most[number] = price - parts.moving.charged(number, duals)
-        np.maximum.at(
-            worth, parts.moving.host[list(parts.moving.decisive)], most[list(parts.moving.decisive)]
-        )
-        for host, bound in parts.beyond.items():
-            found = bound.most(duals)
-            if found is None:
-                return None
-            worth[host] = max(worth[host], found)
-        value = sum(int(w) * count for w, count in zip(worth, self.counts, strict=True))
-        return value + master.constant(prices)
-
-    def _charged_beyond(self, prices: Prices, master: PatternMaster) -> Prices:
-        """Charge movers of hosts that only a linear bound speaks of what their seats cost there.
-
-        Nobody leaves these hosts in any column, so the master charges nothing.
-        """
-        elsewhere = {self.item_of[m.kind] for begun in self.parts.began for m in begun.gone}
-        cover = list(prices.cover)
-        for _ in range(CHARGED):
-            duals = replace(seat_duals(replace(prices, cover=tuple(cover)), master), point=0)
-            costs: dict[int, list[int]] = defaultdict(list)
-            for bound in self.parts.beyond.values():
-                for item, cost in bound.costs(duals):
-                    costs[item].append(cost)
-            for item, found in costs.items():
-                if item not in elsewhere:
-                    cover[item] = sum(found) // len(found)
         return replace(prices, cover=tuple(cover))

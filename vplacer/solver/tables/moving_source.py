@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,6 @@ class MovingSource:
         beginnings: Sequence[Beginning],
         item_of: Mapping[int, int],
         rows: Collection[str],
-        seated: Callable[[int, Mover], bool],
     ) -> None:
         """Take the tables.
 
@@ -56,62 +55,34 @@ class MovingSource:
             beginnings: of each of these.
             item_of: item of each kind of mover.
             rows: names of the rows there are.
-            seated: whether a member, by number, has a seating no larger than a mover's seat of today.
         """
         self.tables, self.beginnings, self.item_of = tables, tuple(beginnings), item_of
         self.host = np.array([b.host for b in beginnings], np.int64)
         self.kinds = tuple(sorted(set(self.host.tolist())))
         self.still = False
         self._limits = [name for name in LIMITS if name in rows]
-        self._owner, self._item = self._charged(lambda _, __: True)
+        pairs = [(n, self.item_of[m.kind]) for n, begun in enumerate(self.beginnings) for m in begun.gone]
+        charged = np.array(pairs, np.int64).reshape(len(pairs), 2)
+        self._owner, self._item = charged[:, 0], charged[:, 1]
         self._size = np.array([sum(m.cost for m in b.gone) for b in beginnings], np.int64)
         self._counts = {
             name: np.array([sum(m.cold or not LIMITS[name] for m in b.gone) for b in beginnings], np.int64)
             for name in self._limits
         }
         self._leaves = np.array([bool(b.gone) for b in beginnings])
-        self._bare = np.array([b.bare for b in beginnings])
-        self.decisive = tuple(n for n, b in enumerate(beginnings) if b.bare or not b.gone)
         self._chosen: Array = np.zeros(0, np.int64)
         self._made: dict[tuple[int, int], LightColumn | None] = {}
         self._seats: dict[str, object] = {}
-        self._sure = self._charged(lambda number, mover: self._bare[number] and seated(number, mover))
-
-    def _charged(self, counts: Callable[[int, Mover], bool]) -> tuple[Array, Array]:
-        """(beginning, item) of every mover gone that counts."""
-        pairs = [
-            (number, self.item_of[mover.kind])
-            for number, beginning in enumerate(self.beginnings)
-            for mover in beginning.gone
-            if counts(number, mover)
-        ]
-        array = np.array(pairs, np.int64).reshape(len(pairs), 2)
-        return array[:, 0], array[:, 1]
 
     def price(self, duals: Duals, deep: bool) -> Array:
         """Return the best value of each host; nobody leaving and nothing seated is worth nothing."""
-        worth = self.tables.price(duals, deep) - self._charge(duals, self._owner, self._item)
+        worth = self.tables.price(duals, deep) - self._charge(duals)
         worth = worth - duals.point * self._size
         for name in self._limits:
             worth = worth - duals.row[name] * self._counts[name]
         if self.still:
             worth = np.where(self._leaves, np.iinfo(np.int64).min // 4, worth)
         return self._best(worth)
-
-    def most(self, duals: Duals) -> Array:
-        """Return what a host can come to at most by each of its decisive beginnings.
-
-        These are the host as it is and without all of its movers: one that stays is then a seat placed
-        again, worth what it is charged. One that no seating says is charged nothing.
-        """
-        owner, item = self._sure
-        worth: Array = self.tables.price(duals, True) - self._charge(duals, owner, item)
-        return worth
-
-    def charged(self, number: int, duals: Duals) -> int:
-        """Return what a decisive beginning is charged for those who leave."""
-        owner, item = self._sure
-        return int(np.array(duals.item, np.int64)[item[owner == number]].sum())
 
     def gains(self, duals: Duals) -> dict[int, list[int]]:
         """Return, by item of movers, what hosts come to more when one of them leaves."""
@@ -134,9 +105,9 @@ class MovingSource:
             count[seating.item] += number
         return dict(self.tables.row_terms.of_seats(count.items(), host))
 
-    def _charge(self, duals: Duals, owner: Array, item: Array) -> Array:
+    def _charge(self, duals: Duals) -> Array:
         charged = np.zeros(len(self.beginnings), np.int64)
-        np.add.at(charged, owner, np.array(duals.item, np.int64)[item])
+        np.add.at(charged, self._owner, np.array(duals.item, np.int64)[self._item])
         return charged
 
     def _best(self, worth: Array) -> Array:
