@@ -133,7 +133,7 @@ class MovingParts:
             found.append(wider)
             beginnings |= begun
         self._host |= {identity: beginning.host for identity, beginning in beginnings.items()}
-        return StartsBuilder(choosing=False).build(found), beginnings
+        return StartsBuilder(nearly=True).build(found), beginnings
 
     def _cpsat(self, kinds: Sequence[HostKind], terms: RowTerms) -> CpSatSource:
         instance = self.site.instance

@@ -76,9 +76,10 @@ class _Node:
 class StartsBuilder:
     """Builds the rows of families; tables of equal nodes are shared."""
 
-    def __init__(self, *, choosing: bool = True) -> None:
-        """Begin; without ``choosing`` hosts with many cards that choose their profile are left out."""
-        self.choosing = choosing
+    def __init__(self, *, nearly: bool = False) -> None:
+        """Begin; ``nearly``: for prices that are never asked to be deep, and without hosts that have many
+        cards that choose their profile."""
+        self.nearly = nearly
         self.tables: dict[object, NodeTable] = {}
         self._wanted: dict[object, dict[str, Any]] = {}
 
@@ -86,12 +87,12 @@ class StartsBuilder:
         """Return the rows of every family that a table can price."""
         prepared = []
         for family in families:
-            plan = _Plan(family, self.choosing)
+            plan = _Plan(family, self.nearly)
             if plan.too_rich:
                 poorer = plan.poorer()
                 if not poorer.members:
                     continue
-                plan = _Plan(poorer, self.choosing)
+                plan = _Plan(poorer, self.nearly)
             prepared.append(plan)
         for plan in prepared:
             plan.ask_for(self)
@@ -126,9 +127,9 @@ class StartsBuilder:
 class _Plan:
     """One family on the way to its rows."""
 
-    def __init__(self, family: Family, choosing: bool) -> None:
-        self.family = family
-        self._most = MOST_SHARED_STATES if choosing else MOST_STATES
+    def __init__(self, family: Family, nearly: bool) -> None:
+        self.family, self._nearly = family, nearly
+        self._most = MOST_STATES if nearly else MOST_SHARED_STATES
         self.state = family.members[0].kind.task.state
         self.positions = list(range(len(self.state.node_ids)))
         used = {part.position for s in family.seatings for part in s.parts}
@@ -136,7 +137,7 @@ class _Plan:
             self.positions.append(-1)
         self.profiles = tuple(sorted({name for s in family.seatings for name, _ in s.tokens}))
         states = [member.kind.task.state for member in family.members]
-        self.cards = SharedCards(states, self.profiles, choosing=choosing)
+        self.cards = SharedCards(states, self.profiles, choosing=not nearly)
         self.nodes: list[_Node] = []
         self.spanning: list[int] = []
         self._sort()
@@ -316,6 +317,8 @@ class _Plan:
             if len(after.kind):
                 begins.append((name,))
                 done.append((after, len(begins) - 1))
+                if self._nearly:
+                    continue
                 found |= set(after.kind[again.may(after)].tolist())
                 for other in again.without_devices:
                     found |= set(self._placed(after, other, None, tables).kind.tolist())
