@@ -115,6 +115,14 @@ def overcommit(table: tuple[tuple[str, float], ...], cluster: str | None, defaul
     return ratios.get(cluster or "", ratios.get("", default))
 
 
+def overcommit_of(options: RequestOptions, cluster: str | None) -> tuple[float, float]:
+    """Return the ratios of a cluster: of CPU and of memory."""
+    return (
+        overcommit(options.cpu_overcommit, cluster, 4.0),
+        overcommit(options.memory_overcommit, cluster, 1.0),
+    )
+
+
 def host_supply(host: Host, options: RequestOptions) -> HostSupply:
     """Compute what a host gives to VMs, per NUMA node and in all.
 

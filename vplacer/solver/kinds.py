@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from vplacer.constraints.host_families import family_of
+from vplacer.constraints.supply import overcommit_of
 from vplacer.solver.cells import structure_of
 from vplacer.solver.future.alike import what_counts
 from vplacer.solver.host_model import HostTask
@@ -55,11 +56,13 @@ class _Signatures:
         """Return the signature of a task."""
         state = task.state
         host = state.host
-        goal = self.problem.request.options.hosts_goal
+        options = self.problem.request.options
+        goal = options.hosts_goal
         return (
             host.moid if state.actives else None,
             family_of(self.problem, host.moid),
-            host.cluster,
+            # Of a cluster, what options and rows do not say.
+            overcommit_of(options, host.cluster),
             state.supply.nodes,
             state.room,
             state.items,

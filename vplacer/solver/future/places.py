@@ -17,7 +17,14 @@ from vplacer.constraints.holdings import AssignableDevice
 from vplacer.constraints.host_families import family_of
 from vplacer.constraints.matching import gpu_matches, group_sets, nic_matches
 from vplacer.constraints.state import Problem
-from vplacer.constraints.supply import Amount, Seat, consumer_of_demand, demand_parts, nodes_with_cores
+from vplacer.constraints.supply import (
+    Amount,
+    Seat,
+    consumer_of_demand,
+    demand_parts,
+    nodes_with_cores,
+    overcommit_of,
+)
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import Demand, GpuAsk, NicAsk, Policy
 from vplacer.solver.eligible import Eligibility, eligibility_of
@@ -114,12 +121,12 @@ def _known_shapes(_problem: Problem) -> dict[int, tuple[ShapeHere, ...]]:
 
 def _shapes_of(problem: Problem, allowed: Eligibility, moid: str) -> tuple[ShapeHere, ...]:
     known = problem.derive(_known_layouts)
-    cluster = problem.inventory.host_by_moid[moid].cluster
+    ratios = overcommit_of(problem.request.options, problem.inventory.host_by_moid[moid].cluster)
     found = []
     for shape in mix_shapes(problem):
         if allowed.rejection(problem, shape.demand, moid) is None:
             # What a VM takes depends on the hardware, and on what its cluster allows.
-            key = (shape.index, family_of(problem, moid), cluster)
+            key = (shape.index, family_of(problem, moid), ratios)
             if key not in known:
                 known[key] = _Layout(problem, shape, moid).make()
             here = known[key]
@@ -128,7 +135,7 @@ def _shapes_of(problem: Problem, allowed: Eligibility, moid: str) -> tuple[Shape
     return tuple(found)
 
 
-def _known_layouts(_problem: Problem) -> dict[tuple[int, int, str | None], ShapeHere | None]:
+def _known_layouts(_problem: Problem) -> dict[tuple[int, int, tuple[float, float]], ShapeHere | None]:
     return {}
 
 

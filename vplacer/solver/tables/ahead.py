@@ -8,7 +8,7 @@ best of the host, whichever way the worth is shared out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +18,20 @@ from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.shares import WAYS, shared_out
-from vplacer.solver.tables.slots import State, Takes
+from vplacer.solver.tables.slots import State, Takes, devices
 from vplacer.solver.tables.step import Rows, Step
 from vplacer.solver.tables.symmetry import canonical, moved
 
 Array = npt.NDArray[Any]
 
+SMALL = 1 << 29
+"""Values below it may be added without harm."""
+
 SAMPLED = 200
 """Rows that say what the parts of a VM cost their nodes."""
 
 FEW = 4
-"""Rows of which no costs are told: to look a few up one by one is sooner done."""
+"""Rows of hosts of more than two nodes of which no costs are told: to look up a few is sooner done."""
 
 Split = tuple[int, tuple[State, ...]]
 """A step, and the devices it takes of each node, up to symmetry."""
@@ -51,7 +54,8 @@ class Ahead:
         self, steps: Sequence[Step], tables: Sequence[NodeTable], gpus: Sequence[Sequence[bool]]
     ) -> None:
         """Take the steps, the tables of the nodes, and which slots of each node are GPUs."""
-        self.steps, self.tables = tuple(steps), tuple(tables)
+        self.tables = tuple(tables)
+        self.steps = tuple(_by_devices(step, tables) for step in steps)
         self._gpus = gpus
         self._looks: dict[tuple[int, Takes], State] = {}
         self._splits: list[dict[Split, int]] = [{} for _ in steps]
@@ -59,6 +63,11 @@ class Ahead:
             for which, (_, takes) in enumerate(step.variants):
                 self._splits[number].setdefault(self._split(number, takes), which)
         self._positions = tuple(self._position(number) for number in range(len(tables)))
+
+    @property
+    def wider(self) -> tuple[NodeTable, ...]:
+        """The tables, node by node."""
+        return tuple(position.table for position in self._positions)
 
     def looks(self) -> list[Array]:
         """Return, per node, a number for each device state, equal for those that are alike to all seatings.
@@ -113,7 +122,12 @@ class Ahead:
                         splits.append(split)
         most = (table.most[0] * table.units.millicores, table.most[1] * table.units.memory_mib)
         wider = build_table(
-            (*table.seatings, *made), table.states, most, table.units, openings=table.openings
+            (*table.seatings, *made),
+            table.states,
+            most,
+            table.units,
+            openings=table.openings,
+            promises=table.promises,
         )
         return _Position(wider, len(table.seatings), tuple(tuple(splits) for splits in made.values()))
 
@@ -124,6 +138,8 @@ class Ahead:
         own: Sequence[Sequence[int]],
         filled: Sequence[FilledTable],
         rows: Rows,
+        *,
+        tied: bool,
     ) -> FilledAhead:
         """Fill the tables, so that little is promised beyond what can be had.
 
@@ -133,6 +149,7 @@ class Ahead:
             own: values of the seatings of each node.
             filled: the nodes' own tables, filled.
             rows: residuals that the tables are for.
+            tied: whether there are residuals in which somebody relies on others.
         """
         chosen = rows.only(np.arange(0, len(rows.member), max(1, len(rows.member) // SAMPLED)))
         held = [f.values[flat] for f, flat in zip(filled, chosen.flats(self.tables), strict=True)]
@@ -141,7 +158,7 @@ class Ahead:
         for number in wanted:
             step = self.steps[number]
             for split, which in self._splits[number].items():
-                if len(chosen.member) >= FEW:
+                if len(chosen.member) >= FEW or len(self.tables) <= 2:
                     costs[split] = self._costs(step, which, filled, chosen, held)
                 devices = [sum(count for _, count in takes) for takes in step.variants[which][1]]
                 gpus = [
@@ -150,16 +167,19 @@ class Ahead:
                 ]
                 for way, share in zip(ways, WAYS, strict=True):
                     way[split] = share(step.cores, devices, gpus)
-        tables = tuple(position.table for position in self._positions)
         told = (costs, *ways) if costs else ways
-        return FilledAhead(tables, tuple(self._filled(way, worth, own) for way in told))
+        return FilledAhead(self.wider, tuple(self._filled(way, worth, own, tied) for way in told))
 
     def _filled(
-        self, weights: Mapping[Split, tuple[float, ...]], worth: Array, own: Sequence[Sequence[int]]
+        self,
+        weights: Mapping[Split, tuple[float, ...]],
+        worth: Array,
+        own: Sequence[Sequence[int]],
+        tied: bool,
     ) -> tuple[FilledTable, ...]:
         """Fill the tables with the worth of each step shared out by some weights of the nodes."""
         worths = {
-            split: shared_out(int(worth[self.steps[split[0]].name]), weight)
+            split: shared_out(max(0, int(worth[self.steps[split[0]].name])), weight)
             for split, weight in weights.items()
         }
         result = []
@@ -167,7 +187,9 @@ class Ahead:
             added = [
                 max((worths[s][n] for s in splits if s in worths), default=0) for splits in position.added
             ]
-            result.append(position.table.fill([*mine, *_alike(position, added)]))
+            found = position.table.fill([*mine, *_alike(position, added)], tied=tied)
+            found.values = narrow(found.values)
+            result.append(found)
         return tuple(result)
 
     def _costs(
@@ -196,6 +218,22 @@ class Ahead:
         if sum(costs) <= 0:
             costs = [float(one) for one in counted]
         return tuple(costs)
+
+
+def narrow(values: Array) -> Array:
+    """Return values as a smaller number type where they are small; what can never be counts as very bad."""
+    if values.dtype == np.int32 or values.max(initial=0) >= SMALL:
+        return values
+    return np.maximum(values, -SMALL).astype(np.int32)
+
+
+def _by_devices(step: Step, tables: Sequence[NodeTable]) -> Step:
+    """A step that relies on no promise and breaks none: never worth less."""
+    variants = tuple(
+        (name, tuple(devices(take, table.promises) for take, table in zip(takes, tables, strict=True)))
+        for name, takes in step.variants
+    )
+    return replace(step, variants=variants)
 
 
 def _alike(position: _Position, added: Sequence[int]) -> list[int]:

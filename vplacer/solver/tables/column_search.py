@@ -144,7 +144,9 @@ def seat_duals(
 ) -> Duals:
     """What seats are worth at some duals; if bare, truly without points that only choose between equals."""
     point = 0 if bare and effort is Effort.TRUE and master.aim.weight else master.aim.point
-    return Duals(prices.item, prices.row, point, plain=effort < Effort.TRUE)
+    # Where points only decide between equals, who relies on others for them makes no difference.
+    relying = not master.aim.weight
+    return Duals(prices.item, prices.row, point, plain=effort < Effort.TRUE, relying=relying)
 
 
 def _add(

@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.ahead import Ahead, FilledAhead
+from vplacer.solver.tables.ahead_of_special import AheadOfSpecial
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.node_table import FilledTable, NodeTable
 from vplacer.solver.tables.pooled import Pooled
+from vplacer.solver.tables.slots import relies
 from vplacer.solver.tables.step import Choices, Chooser, Rows, Step, with_images
 
 Array = npt.NDArray[Any]
@@ -26,6 +28,10 @@ MOST_DEPTH = 12
 
 AT_ONCE = 40_000
 """Rows of several members on which one more VM is tried at a time: more take much memory."""
+CARRIED = 20_000
+CARRIED_A_MEMBER = 10_000
+"""Residuals that are gone on with: of few members, and of each of many. More come up only at duals that are
+far from the last ones, where nobody needs a close bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,10 @@ class Deeper:
         self.starts = starts
         self.finer = finer
         self.ahead = Ahead(self.steps[self.special :], self.tables, gpus)
-        self.ahead_of_special = Ahead(self.steps, self.tables, gpus) if self.special else self.ahead
+        self.ahead_of_special = AheadOfSpecial(self.steps[: self.special], self.ahead.wider, gpus)
         self.looks = self.ahead.looks()
+        self.relying = self._relying()
+        self.fillers = self._fillers() if self.relying else frozenset()
         self.chooser = Chooser(self.steps, self.special, self.tables, self.looks)
 
     def best(
@@ -112,17 +120,49 @@ class Deeper:
         if not steps:
             return {}, known
         common = [number - self.special for number in steps if number >= self.special]
-        ahead = self.ahead.fill(common, worth, own, filled, self.starts)
+        tied = any(number in self.relying for number in steps)
+        ahead = self.ahead.fill(common, worth, own, filled, self.starts, tied=tied)
         wide = ahead
         if self.special:
-            wide = self.ahead_of_special.fill(steps, worth, own, filled, self.starts)
+            wide = self.ahead_of_special.fill([n for n in steps if n < self.special], worth, ahead)
         return _Search(self, steps, worth, filled, (ahead, wide), known).run()
 
+    def _relying(self) -> frozenset[int]:
+        """Steps, by number, that rely on a promise."""
+        return frozenset(
+            number
+            for number, step in enumerate(self.steps[: self.special])
+            if any(
+                relies(take, table.promises)
+                for _, takes in step.variants
+                for take, table in zip(takes, self.tables, strict=True)
+            )
+        )
+
+    def _fillers(self) -> frozenset[int]:
+        """Steps, by number, with devices on which others may rely."""
+        empty = [{slot for p in table.promises for slot in p.empty} for table in self.tables]
+        return frozenset(
+            number
+            for number, step in enumerate(self.steps)
+            if number >= self.special
+            and any(
+                slot in slots
+                for _, takes in step.variants
+                for take, slots in zip(takes, empty, strict=True)
+                for slot, _ in take
+            )
+        )
+
     def _worthwhile(self, worth: Array) -> list[int]:
-        """Steps, by number, that no other of the same sort makes needless."""
+        """Steps, by number, that no other of the same sort makes needless.
+
+        Where somebody relies on others, these may be worth nothing.
+        """
         sorts: dict[object, list[int]] = {}
+        relied = any(worth[self.steps[number].name] > 0 for number in self.relying)
         for number, step in enumerate(self.steps):
-            if worth[step.name] > 0:
+            if worth[step.name] > 0 or (relied and number in self.fillers):
                 sort = (tuple(takes for _, takes in step.variants), step.only)
                 sorts.setdefault(sort, []).append(number)
         kept = []
@@ -154,6 +194,7 @@ class _Search:
         known: Array,
     ) -> None:
         self.depth = deeper.depth
+        self.most_carried = min(deeper.finer.carried, max(CARRIED, CARRIED_A_MEMBER * len(known)))
         self.chooser, self.tables, self.starts = deeper.chooser, deeper.tables, deeper.starts
         self.filled, self.looks, self.special = filled, deeper.looks, deeper.special
         self.ahead, self.ahead_of_special = ahead
@@ -161,6 +202,7 @@ class _Search:
         count = len(deeper.steps)
         self.wanted = np.zeros(count, bool)
         self.wanted[list(wanted)] = True
+        self.broken = [table.broken for table in deeper.tables]
         self.cores = np.array([step.cores for step in deeper.steps], np.int64)
         self.memory = np.array([step.memory for step in deeper.steps], np.int64)
         self.worth = np.array([worth[step.name] for step in deeper.steps], np.int64)
@@ -211,7 +253,7 @@ class _Search:
             )
         gain: Array = most - self.value[level.rows.member]
         better: Array = np.nonzero(gain > 0)[0]
-        carried = 0 if depth == self.depth else max(0, self.finer.carried - self.carried[depth])
+        carried = 0 if depth == self.depth else max(0, self.most_carried - self.carried[depth])
         if better.size > carried:
             better = better[np.argsort(-gain[better], kind="stable")]
             np.maximum.at(self.most, level.rows.member[better[carried:]], most[better[carried:]])
@@ -255,6 +297,12 @@ class _Search:
         member = level.rows.member[rows]
         fits = (cores.min(axis=2) >= 0) & (memory.min(axis=2) >= 0)
         fits &= (level.step[rows][:, None] <= step[None]) & self.has[step][:, member].T
+        needless = self.worth[step] <= 0
+        if needless.any():
+            # Only somebody who relies on others lets such VMs come.
+            states = level.rows.state[rows]
+            relies = np.any([flags[states[:, n]] for n, flags in enumerate(self.broken)], axis=0)
+            fits &= ~needless[None] | relies[:, None]
         row, choice = np.nonzero(fits)
         return _Level(
             Rows(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vplacer.constraints.supply import overcommit
+from vplacer.constraints.supply import overcommit_of
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import BoundBy, RequestOptions
 from vplacer.solver.barred import Barred
@@ -96,8 +96,7 @@ def _sizes_key(state: HostState, options: RequestOptions) -> object:
     host = state.host
     nodes = tuple((node.id, node.core_count) for node in host.numa_nodes)
     return (
-        overcommit(options.cpu_overcommit, host.cluster, 4.0),
-        overcommit(options.memory_overcommit, host.cluster, 1.0),
+        overcommit_of(options, host.cluster),
         host.core_count,
         host.thread_count,
         host.hyperthreading_active,
@@ -198,7 +197,7 @@ class _Builder:
                 elif number not in sure[place] or seating.points > sure[place][number].points:
                     sure[place][number] = seating
         for place, has in sure.items():
-            variants: dict[tuple[int, bool], dict[int, Seating]] = defaultdict(dict)
+            variants: dict[object, dict[int, Seating]] = defaultdict(dict)
             least = min(has.values(), key=lambda s: s.points, default=None)
             everywhere = least is not None and not (self._room_for(least) - has.keys())
             if least is not None and everywhere:
@@ -206,7 +205,8 @@ class _Builder:
             for number, seating in [*has.items(), *others[place]]:
                 known = has.get(number) if not seating.sure else least if everywhere else None
                 if known is None or seating.points > known.points:
-                    variants[seating.points, seating.sure][number] = seating
+                    told = replace(seating, settles=self._settles(number, seating))
+                    variants[told.points, told.sure, told.settles][number] = told
             for alike in variants.values():
                 only[len(seatings)] = frozenset(alike)
                 seatings.append(alike[min(alike)])
@@ -216,6 +216,30 @@ class _Builder:
         task = self.members[number].kind.task
         option = task.options[item.lead][seating.number]
         return self._settling.may_hold(option, item.lead, task)
+
+    def _settles(self, number: int, seating: Seating) -> tuple[tuple[int, Slot], ...]:
+        """What a seating settles on a member, and what of the same labels is used up there by itself.
+
+        Said like this most members settle the same.
+        """
+        if not seating.settles:
+            return ()
+        sizes = self.members[number].sizes
+        position = seating.settles[0][0]
+        labels = {_label(slot) for _, slot in seating.loose}
+        takes = {
+            slot: count for part in seating.parts if part.position == position for slot, count in part.takes
+        }
+        return tuple(
+            place
+            for place in self.column
+            if place in seating.settles
+            or (
+                place[0] == position
+                and _label(place[1]) in labels
+                and sizes.get(place, 0) == takes.get(place[1], 0)
+            )
+        )
 
     def _room_for(self, seating: Seating) -> set[int]:
         """Which members have the devices that a seating takes."""
@@ -248,6 +272,11 @@ class _Builder:
         rows, first = np.unique(self.free, axis=0, return_index=True)
         kept = [int(at) for row, at in zip(rows, first, strict=True) if int((rows >= row).all(1).sum()) == 1]
         return sorted(kept)
+
+
+def _label(slot: Slot) -> object:
+    """The label of the whole cards of a slot; not of their functions, which nobody else chooses by it."""
+    return slot[3] if slot[0] != "function" else ()
 
 
 def _steered(options: Sequence[Option]) -> bool:

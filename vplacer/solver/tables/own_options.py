@@ -12,7 +12,7 @@ from vplacer.solver.instance import Instance
 from vplacer.solver.tables.families import Member
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import LightColumn
-from vplacer.solver.tables.seatings import Seating, seatings_of
+from vplacer.solver.tables.seatings import Place, Seating, seatings_of
 from vplacer.solver.tables.starts import FamilyStarts
 
 
@@ -29,7 +29,7 @@ class OwnOptions:
                 for position in member.kind.positions:
                     moid = instance.tasks[position].state.host.moid
                     self._member[moid] = member
-        self._known: dict[object, dict[tuple[object, ...], int]] = {}
+        self._known: dict[object, dict[tuple[object, ...], list[tuple[frozenset[Place], int]]]] = {}
 
     def seats(self, task: HostTask, column: LightColumn) -> tuple[tuple[int, int, int], ...]:
         """Return (item, option number, count) of a column on a host."""
@@ -80,12 +80,24 @@ class OwnOptions:
                 member.slots,
                 self.instance.problem.request.options,
             )
-            self._known[key] = {(one.parts, one.tokens, one.points, one.sure): one.number for one in own}
-        number = self._known[key].get((seating.parts, seating.tokens, seating.points, seating.sure))
-        if number is None:
-            # A host may have more points for the place than the family counts on.
-            places = [
-                o for k, o in self._known[key].items() if k[:2] == (seating.parts, seating.tokens) and k[3]
-            ]
-            number = max(places, key=lambda n: options[n].points, default=None)
-        return number
+            known = self._known[key] = {}
+            for one in own:
+                sort = (one.parts, one.tokens, one.points, one.sure)
+                known.setdefault(sort, []).append((frozenset(one.settles), one.number))
+        listed = self._known[key].get((seating.parts, seating.tokens, seating.points, seating.sure), [])
+        # A family may count on more being used up: on what is by itself on this host.
+        mine = [
+            n
+            for settles, n in listed
+            if bool(settles) == bool(seating.settles) and settles.issubset(seating.settles)
+        ]
+        if mine or listed:
+            return mine[-1] if mine else listed[-1][1]
+        # A host may have more points for the place than the family counts on.
+        places = [
+            number
+            for sort, others in self._known[key].items()
+            if sort[:2] == (seating.parts, seating.tokens) and sort[3]
+            for _, number in others
+        ]
+        return max(places, key=lambda n: options[n].points, default=None)

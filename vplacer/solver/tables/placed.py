@@ -57,3 +57,16 @@ def weight_placed(
     limits = {index: classes[index].count for item in items for index in item.classes}
     told = by_class(items, seats_held(held, len(items)), limits)
     return sum(placed * weight.get(index, 0) for index, placed in told)
+
+
+def points_a_seat(items: Sequence[Item], columns: Iterable[LightColumn]) -> list[int]:
+    """Return the most points that a seat of each item may have in some columns."""
+    most = [0] * len(items)
+    for column in columns:
+        if isinstance(column.source, tuple):
+            for seating, _ in column.source:
+                most[seating.item] = max(most[seating.item], seating.points)
+        else:
+            for item, count in column.seats:
+                most[item] = max(most[item], -(-column.points // count))
+    return most

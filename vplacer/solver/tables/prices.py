@@ -64,6 +64,10 @@ class TablePrices:
                 best.
         """
         self._worth = [worth(number) for number in range(len(self.starts))]
+        tied = any(
+            (values[list(starts.relying)] > 0).any()
+            for values, starts in zip(self._worth, self.starts, strict=True)
+        )
         filled: dict[tuple[int, bytes], FilledTable] = {}
         self._filled = []
         self._deep, self._within, self._spare = {}, {}, {}
@@ -73,10 +77,10 @@ class TablePrices:
                 values = self._worth[number][names]
                 key = (id(table), values.tobytes())
                 if key not in filled:
-                    filled[key] = table.fill(values.tolist())
+                    filled[key] = table.fill(values.tolist(), tied=tied)
                 mine.append(filled[key])
             self._filled.append(tuple(mine))
-            starts.finer.fill(self._worth[number])
+            starts.finer.fill(np.maximum(self._worth[number], 0))
             self._look_up(number, starts)
             if deep and starts.deeper is not None:
                 self._look_deeper(number, starts, starts.deeper)

@@ -5,6 +5,7 @@ A slot is a set of interchangeable cards of a family; a host of the family has s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ from vplacer.solver.option import Option, takes_function
 
 Slot = tuple[object, ...]
 """What tells a slot: its smallest address in the family and what may differ between its hosts."""
+
+Place = tuple[int, Slot]
+"""A slot, and the position of its node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,9 @@ class Seating:
     ``tokens``: vGPUs per profile, seated on whichever card has room. ``number``: of the option it
     comes from. ``sure``: the parts say all; False = the host model knows of more conditions.
     ``splits``: the VM may also lie on several nodes at once, as no seating says. ``drawn``: vSphere chooses
-    cards of it from all that match.
+    cards of it from all that match. ``loose``: cards of these slots are chosen by a label or the platform.
+    ``settles``: slots of one node that VMs whose cards are chosen by name must use up, which is then all that
+    the host model knows beside the parts.
     """
 
     item: int
@@ -46,6 +52,8 @@ class Seating:
     sure: bool = True
     splits: bool = False
     drawn: bool = False
+    loose: tuple[Place, ...] = ()
+    settles: tuple[Place, ...] = ()
 
     @property
     def what(self) -> object:
@@ -96,6 +104,8 @@ def seatings_of(
         devices, tokens, plain = _devices(option, state, slots)
         drawn = any(use.cells and use.bound_by is BoundBy.PLATFORM for use in option.uses)
         sure = plain and not option.settles and not option.alone
+        loose = _loose(option, state, slots)
+        settles = _settles(option, state, slots) if plain and option.settles else ()
         for home in homes:
             parts = tuple(
                 Part(
@@ -105,8 +115,55 @@ def seatings_of(
                 )
                 for position in sorted({*home, *devices})
             )
-            found.append(Seating(item, parts, tokens, option.points, number, sure, splits, drawn))
+            found.append(
+                Seating(item, parts, tokens, option.points, number, sure, splits, drawn, loose, settles)
+            )
     return found
+
+
+def _loose(option: Option, state: HostState, slots: tuple[Slot, ...]) -> tuple[Place, ...]:
+    """The slots of whole cards that an option takes and that somebody else chooses."""
+    found: set[Place] = set()
+    for use in option.uses:
+        if use.bound_by is not BoundBy.STATIC:
+            found |= {
+                (_position(state, cell), slots[cell])
+                for cell, _ in use.cells
+                if not takes_function(use, state.cells[cell])
+            }
+    return tuple(sorted(found, key=str))
+
+
+def _settles(option: Option, state: HostState, slots: tuple[Slot, ...]) -> tuple[Place, ...]:
+    """The slots that must be used up by cards chosen by name; none if more than that is asked, or less.
+
+    Less: there is another way to take the cards out of the choice, or one slot holds others too.
+    """
+    if option.alone or not all(
+        use.bound_by is BoundBy.LABEL and use.resource == "card" for use in option.uses
+    ):
+        return ()
+    labels = {state.cells[cell].card.label for use in option.uses for cell, _ in use.cells}
+    taken: Counter[int] = Counter()
+    for use in option.uses:
+        taken.update(dict(use.cells))
+    gone = {cell for cell in option.settles if state.cells[cell].size > taken[cell]}
+    places = {(_position(state, cell), slots[cell]) for cell in gone}
+    for number, cell in enumerate(state.cells):
+        inside = (_position(state, number), slots[number]) in places
+        if inside and (cell.card.vgpu or cell.card.label not in labels):
+            return ()
+        if inside and number not in gone and cell.size > taken[number]:
+            return ()
+    if len({position for position, _ in places}) != 1 or min(places, key=str)[0] < 0:
+        return ()
+    return tuple(sorted(places, key=str))
+
+
+def _position(state: HostState, cell: int) -> int:
+    """Position of the node that a cell is on, -1 if that is unknown."""
+    node = state.cells[cell].card.node
+    return state.node_position(node) if node is not None and node in state.node_ids else -1
 
 
 def _room(
@@ -152,8 +209,6 @@ def _devices(
             if takes_function(use, cell):
                 slot = ("function", *slot)
                 plain = plain and not cell.card.passthrough
-            node = cell.card.node
-            position = state.node_position(node) if node is not None and node in state.node_ids else -1
-            here = found.setdefault(position, {})
+            here = found.setdefault(_position(state, index), {})
             here[slot] = here.get(slot, 0) + count
     return found, tuple(sorted(tokens.items())), plain

@@ -23,13 +23,14 @@ def _by_cores(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int])
     return tuple(map(float, cores if any(cores) else devices))
 
 
-def _by_devices(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG001
+def by_devices(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG001
+    """Weights by devices; by cores where there are none."""
     return tuple(map(float, devices if any(devices) else cores))
 
 
 def _by_gpus(cores: Sequence[int], devices: Sequence[int], gpus: Sequence[int]) -> tuple[float, ...]:
     """NICs are seldom what is short: who has one but no GPU gains nothing."""
-    return tuple(map(float, gpus)) if any(gpus) else _by_devices(cores, devices, gpus)
+    return tuple(map(float, gpus)) if any(gpus) else by_devices(cores, devices, gpus)
 
 
 def _spanning_by_cores(

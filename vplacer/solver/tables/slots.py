@@ -1,6 +1,9 @@
 """The devices of a node as numbers per slot, and what taking some leaves.
 
 Slots may be opened from another one: a card that chooses its profile gives so many slots of it.
+
+A promise is a slot of its own, 1 until somebody relies on it: that some other slots are used up in the end,
+by VMs whose cards are chosen by name.
 """
 
 from __future__ import annotations
@@ -12,7 +15,16 @@ State = tuple[int, ...]
 """Free devices per slot of a node."""
 
 Takes = tuple[tuple[int, int], ...]
-"""(slot, count), sorted."""
+"""(slot, count), sorted. Of the slot of a promise: one of `UNTIED`, `RELIES`, `JOINS`."""
+
+UNTIED = 0
+"""Takes cards of those promised, and not by name: only as long as nobody relies on the promise."""
+
+RELIES = 1
+"""Relies on the promise and takes cards of it itself: only as long as nobody else relies on it."""
+
+JOINS = 2
+"""Relies on the promise, whoever else does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +36,65 @@ class Opening:
     gives: int
 
 
-def taken(state: State, takes: Takes, openings: Sequence[Opening] = ()) -> State | None:
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """That slots ``empty`` are used up in the end, by cards chosen by name, once ``slot`` is 0."""
+
+    slot: int
+    empty: tuple[int, ...]
+
+    @property
+    def look(self) -> Takes:
+        """The promise, said like what somebody takes: to tell which are alike."""
+        return tuple(sorted([(self.slot, -1), *((slot, -2) for slot in self.empty)]))
+
+
+def taken(
+    state: State, takes: Takes, openings: Sequence[Opening] = (), promises: Sequence[Promise] = ()
+) -> State | None:
     """Return the state after some devices are taken, None if there are not so many.
 
     No more is opened than is needed.
     """
+    tied = {promise.slot for promise in promises}
     left = list(state)
     for slot, count in takes:
-        left[slot] -= count
+        if slot not in tied:
+            left[slot] -= count
+        elif count == JOINS:
+            left[slot] = 0
+        elif not left[slot]:
+            return None
+        else:
+            left[slot] -= count
     for opening in openings:
         if left[opening.slot] < 0:
             opened = -(left[opening.slot] // opening.gives)
             left[opening.source] -= opened
             left[opening.slot] += opened * opening.gives
     return None if min(left, default=0) < 0 else tuple(left)
+
+
+def relied_on(state: State, promises: Sequence[Promise]) -> bool:
+    """Whether somebody relies on a promise."""
+    return any(not state[promise.slot] for promise in promises)
+
+
+def broken(state: State, promises: Sequence[Promise]) -> bool:
+    """Whether a promise that somebody relies on is not kept, if nothing more is placed."""
+    return any(not state[promise.slot] and any(state[slot] for slot in promise.empty) for promise in promises)
+
+
+def relies(takes: Takes, promises: Sequence[Promise]) -> bool:
+    """Whether who takes this relies on a promise."""
+    tied = {promise.slot for promise in promises}
+    return any(slot in tied and count != UNTIED for slot, count in takes)
+
+
+def devices(takes: Takes, promises: Sequence[Promise]) -> Takes:
+    """Return the devices taken, promises left out."""
+    tied = {promise.slot for promise in promises}
+    return tuple(pair for pair in takes if pair[0] not in tied)
 
 
 def most_devices(state: State, openings: Sequence[Opening]) -> int:
@@ -48,9 +105,10 @@ def most_devices(state: State, openings: Sequence[Opening]) -> int:
     return sum(count * gives.get(slot, 1) for slot, count in enumerate(state))
 
 
-def fixed(openings: Sequence[Opening]) -> frozenset[int]:
+def fixed(openings: Sequence[Opening], promises: Sequence[Promise] = ()) -> frozenset[int]:
     """Return the slots that cannot change places with others."""
-    return frozenset(slot for opening in openings for slot in (opening.slot, opening.source))
+    opened = {slot for opening in openings for slot in (opening.slot, opening.source)}
+    return frozenset(opened | {promise.slot for promise in promises})
 
 
 def is_shared(slot: object) -> bool:

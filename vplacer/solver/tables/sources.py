@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -26,17 +26,20 @@ class Duals:
     """What seats are worth, times the scale: by item, less what rows charge, and each point.
 
     ``plain``: points that hold only if others leave vSphere no other cards to choose are not looked at, where
-    a sure seat is known as well: they seldom come true.
+    a sure seat is known as well: they seldom come true. ``relying``: whether VMs may rely on others to gain
+    points.
     """
 
     item: tuple[int, ...]
     row: Mapping[str, int]
     point: int
     plain: bool = False
+    relying: bool = True
 
 
 class Effort(IntEnum):
-    """What is asked: the cheap sources alone; all, nearly; all, and never less than the truth."""
+    """What is asked: the cheap sources alone, and nobody relies on others; all, nearly; all, and never less
+    than the truth."""
 
     CHEAP = 0
     NEARLY = 1
@@ -156,13 +159,14 @@ class TableSource:
                 for s in seats
             ]
             value = value - np.array(charges, np.int64)
-        kept: Array = np.maximum(value, 0)
         every, seldom = self._needless[family]
         if not duals.point:
-            kept[every] = 0
+            value[every] = 0
         elif duals.plain:
-            kept[seldom] = 0
-        return kept
+            value[seldom] = 0
+        if not duals.relying:
+            value[list(self.prices.starts[family].gaining)] = 0
+        return value
 
     @property
     def hopeful(self) -> bool:
@@ -250,6 +254,8 @@ def asked(sources: Sequence[Source], effort: Effort) -> list[Source]:
 
 def best_of(sources: Sequence[Source], duals: Duals, kinds: int, effort: Effort) -> Array:
     """Return the best value of every kind, nothing for those whose source is not asked."""
+    if effort is Effort.CHEAP:
+        duals = replace(duals, relying=False)
     best = np.zeros(kinds, np.int64)
     for source in asked(sources, effort):
         best[list(source.kinds)] = source.price(duals, effort is Effort.TRUE)

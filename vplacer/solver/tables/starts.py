@@ -20,18 +20,23 @@ from vplacer.solver.tables.deeper import Deeper
 from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.floating_rows import RowMaker
+from vplacer.solver.tables.node_slots import Node
 from vplacer.solver.tables.node_table import NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.plain import plain_groups
 from vplacer.solver.tables.pooled import Pooled
+from vplacer.solver.tables.promises import NodePromises, gaining, node_promises
 from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
 from vplacer.solver.tables.richness import MOST_SHARED_STATES, MOST_STATES, StateCount
 from vplacer.solver.tables.seatings import Seating
-from vplacer.solver.tables.slots import Opening, State, Takes, is_gpu, is_shared, slot_order
+from vplacer.solver.tables.slots import Opening, Promise, State, Takes, devices, is_gpu, is_shared, slot_order
 from vplacer.solver.tables.step import Rows, Step
 from vplacer.solver.tables.units import units_for
 
 Array = npt.NDArray[Any]
+
+MOST_NODES_TIED = 2
+"""Nodes of hosts whose tables keep track of promises."""
 
 
 @dataclass
@@ -42,8 +47,9 @@ class FamilyStarts:
     that position; ``state``: the devices it has. ``begun``: what is placed already, by number in ``begins``
     (0 = nothing). ``base``: the row of the host as it is that it comes from; ``finer``: the residuals that
     each of those stands for. ``names[position]``: seating of the family for each seating of the table.
-    ``deeper``: tries more on the kinds that may take several VMs over more than one node. ``open_kinds``:
-    those whose VMs may lie on nodes as no seating says.
+    ``relying``: seatings, by number, that rely on a promise that a table keeps track of; ``gaining``: those
+    that gain nothing but points by that. ``deeper``: tries more on the kinds that may take several VMs over
+    more than one node. ``open_kinds``: those whose VMs may lie on nodes as no seating says.
     """
 
     family: Family
@@ -58,19 +64,8 @@ class FamilyStarts:
     finer: Finer | Pooled
     deeper: Deeper | None
     open_kinds: frozenset[int]
-
-
-@dataclass(frozen=True)
-class _Node:
-    """One node position of a family: its slots in order, its own seatings, and which these are.
-
-    ``openings``: which of its slots are opened from others.
-    """
-
-    slots: tuple[object, ...]
-    seatings: tuple[NodeSeating, ...]
-    names: tuple[int, ...]
-    openings: tuple[Opening, ...]
+    relying: tuple[int, ...]
+    gaining: tuple[int, ...]
 
 
 class StartsBuilder:
@@ -100,10 +95,10 @@ class StartsBuilder:
         return [plan.rows(self) for plan in prepared]
 
     def want(
-        self, node: _Node, states: set[State], most: tuple[int, int], extra: set[Any], amounts: set[Amount]
+        self, node: Node, states: set[State], most: tuple[int, int], extra: set[Any], amounts: set[Amount]
     ) -> object:
         """Note what a node asks of its table; return the table's key."""
-        key = (node.seatings, len(node.slots), node.openings)
+        key = (node.seatings, len(node.slots), node.openings, node.promises)
         wanted = self._wanted.setdefault(
             key, {"states": set(), "most": (0, 0), "extra": set(), "amounts": set()}
         )
@@ -117,10 +112,11 @@ class StartsBuilder:
         for key, wanted in self._wanted.items():
             seatings: tuple[NodeSeating, ...] = key[0]  # type: ignore[index]
             openings: tuple[Opening, ...] = key[2]  # type: ignore[index]
+            promises: tuple[Promise, ...] = key[3]  # type: ignore[index]
             own = {Amount(seating.millicores, seating.memory_mib) for seating in seatings}
             units = units_for(own | wanted["amounts"], wanted["most"])
             self.tables[key] = build_table(
-                seatings, wanted["states"], wanted["most"], units, wanted["extra"], openings
+                seatings, wanted["states"], wanted["most"], units, wanted["extra"], openings, promises
             )
 
 
@@ -138,7 +134,7 @@ class _Plan:
         self.profiles = tuple(sorted({name for s in family.seatings for name, _ in s.tokens}))
         states = [member.kind.task.state for member in family.members]
         self.cards = SharedCards(states, self.profiles, choosing=not nearly)
-        self.nodes: list[_Node] = []
+        self.nodes: list[Node] = []
         self.spanning: list[int] = []
         self._sort()
         real = sum(position >= 0 for position in self.positions)
@@ -166,21 +162,28 @@ class _Plan:
                 }
             ordered = tuple(sorted(slots, key=slot_order))
             at = {slot: number for number, slot in enumerate(ordered)}
-            made = [self._node_seating(self.family.seatings[number], at) for number in mine[position]]
+            tied = self._tied(position, len(ordered))
+            made = [self._node_seating(self.family.seatings[n], at, tied) for n in mine[position]]
             order = sorted(range(len(made)), key=lambda n: (made[n].item, made[n].takes, made[n].points))
             openings = self.cards.openings(ordered) if position >= 0 else ()
             self.nodes.append(
-                _Node(
+                Node(
                     ordered,
                     tuple(made[n] for n in order),
                     tuple(mine[position][n] for n in order),
                     openings,
+                    tied,
                 )
             )
 
-    def _node_seating(self, seating: Seating, at: Mapping[object, int]) -> NodeSeating:
+    def _tied(self, position: int, slots: int) -> NodePromises:
+        """The promises of a node; none where its cores are shared with other nodes (see `Pooled`)."""
+        few = position >= 0 and len(self.state.node_ids) <= MOST_NODES_TIED
+        return node_promises(self.family.seatings if few else (), position, slots)
+
+    def _node_seating(self, seating: Seating, at: Mapping[object, int], tied: NodePromises) -> NodeSeating:
         part = seating.parts[0]
-        takes = {at[slot]: count for slot, count in part.takes}
+        takes = {at[slot]: count for slot, count in part.takes} | dict(tied.takes(seating))
         takes |= {at["token", name]: count for name, count in seating.tokens}
         amount = part.amount
         return NodeSeating(
@@ -230,7 +233,7 @@ class _Plan:
                 found.append(split[number][self.profiles.index(slot[1])])
             else:
                 found.append(member.sizes.get((position, slot), 0))  # type: ignore[arg-type]
-        return tuple(found)
+        return (*found, *(1 for _ in self.nodes[number].promises))
 
     def ask_for(self, builder: StartsBuilder) -> None:
         """Say which tables are needed, and how large."""
@@ -244,7 +247,9 @@ class _Plan:
             for member in self.family.members:
                 room = _room(member.kind.task.state, position)
                 most = (max(most[0], room[0]), max(most[1], room[1]))
-            extra = {self._takes(self.family.seatings[s], number) for s in self.spanning} - {()}
+            takes = {self._takes(self.family.seatings[s], number) for s in self.spanning}
+            # What comes later is looked up by the devices alone.
+            extra = {*takes, *(devices(take, self.nodes[number].promises) for take in takes)} - {()}
             amounts = {
                 part.amount
                 for s in self.spanning
@@ -261,6 +266,7 @@ class _Plan:
         home = next((part.position for part in seating.parts if part.amount.millicores > 0), -1)
         if position == home:
             takes |= {at["token", name]: count for name, count in seating.tokens}
+        takes |= dict(self.nodes[number].tied.takes(seating))
         return tuple(sorted(takes.items()))
 
     def rows(self, builder: StartsBuilder) -> FamilyStarts:
@@ -287,6 +293,8 @@ class _Plan:
         light = {index for index, member in enumerate(self.family.members) if member.light}
         twice = self._begin(at, begins, done, tables) - light
         loose = any(seating.splits for seating in self.family.seatings)
+        seatings = self.family.seatings
+        relying = [n for n in self.spanning if any(node.tied.kept(seatings[n]) for node in self.nodes)]
         return FamilyStarts(
             family=self.family,
             tables=tuple(tables),
@@ -300,6 +308,8 @@ class _Plan:
             finer=finer,
             deeper=self._deeper(at, twice, tables, finer),
             open_kinds=frozenset(range(len(self.family.members)) if loose else ()),
+            relying=tuple(relying),
+            gaining=gaining(self.family, relying),
         )
 
     def _begin(

@@ -11,6 +11,7 @@ from vplacer.solver.kinds import HostKind
 from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import LightColumn, Whole
 from vplacer.solver.tables.placed import seats_held
+from vplacer.solver.tables.seatings import Place, Seating
 from vplacer.solver.tables.sources import RowTerms
 
 
@@ -54,41 +55,76 @@ class Trimmer:
     def without(self, column: LightColumn, dropped: Mapping[int, int]) -> LightColumn | None:
         """Return a column less some seats, those with the fewest points first; None if nothing is left.
 
-        VMs whose cards are near only if others take the rest of them go too.
+        VMs whose cards are near only if those dropped take the rest of them go too.
         """
-        gone = dict(dropped)
-        lost: Counter[int] = Counter(dropped)
-        points = column.points
+        host = self.kinds[column.kind].task.state.host.moid
         source: object
         if isinstance(column.source, HostPlan):
-            options = self.kinds[column.kind].task.options
-            chosen = []
-            for index, number, count in column.source.chosen:
-                item = self.item_of[index]
-                drop = min(count, gone.get(item, 0))
-                gone[item] = gone.get(item, 0) - drop
-                points -= drop * options[index][number].points
-                if count > drop and not options[index][number].settles:
-                    chosen.append((index, number, count - drop))
-                elif count > drop:
-                    # What it promises counted on cards that VMs now dropped may have taken.
-                    points -= (count - drop) * options[index][number].points
-                    lost[item] += count - drop
-            source = replace(column.source, chosen=tuple(chosen), vgpus=())
+            source, lost, points = self._less_of_plan(column.kind, column.source, dropped)
         else:
-            kept = []
-            for seating, count in sorted(column.source, key=lambda s: s[0].points):  # type: ignore[call-overload]
-                drop = min(count, gone.get(seating.item, 0))
-                gone[seating.item] = gone.get(seating.item, 0) - drop
-                points -= drop * seating.points
-                if count > drop and seating.sure:
-                    kept.append((seating, count - drop))
-                elif count > drop:
-                    points -= (count - drop) * seating.points
-                    lost[seating.item] += count - drop
-            source = tuple(kept)
+            source, lost, points = _less(column.source, dropped)  # type: ignore[arg-type]
         seats = tuple((item, n - lost[item]) for item, n in column.seats if n > lost[item])
         if not seats:
             return None
-        host = self.kinds[column.kind].task.state.host.moid
-        return LightColumn(column.kind, seats, points, self.terms.of_seats(seats, host), source)
+        return LightColumn(
+            column.kind, seats, column.points - points, self.terms.of_seats(seats, host), source
+        )
+
+    def _less_of_plan(
+        self, kind: int, plan: HostPlan, dropped: Mapping[int, int]
+    ) -> tuple[HostPlan, Counter[int], int]:
+        """The plan of a host less some seats, seats lost by item, and points lost."""
+        options = self.kinds[kind].task.options
+        gone = dict(dropped)
+        lost: Counter[int] = Counter()
+        points = 0
+        kept = []
+        cells: set[int] = set()
+        for index, number, count in plan.chosen:
+            item = self.item_of[index]
+            option = options[index][number]
+            drop = min(count, gone.get(item, 0))
+            gone[item] = gone.get(item, 0) - drop
+            points += drop * option.points
+            lost[item] += drop
+            if drop:
+                cells |= {cell for use in option.uses for cell, _ in use.cells}
+            if count > drop:
+                kept.append((index, number, count - drop))
+        for entry in [entry for entry in kept if cells.intersection(options[entry[0]][entry[1]].settles)]:
+            # What it promises counted on cards that VMs now dropped may have taken.
+            index, number, count = entry
+            kept.remove(entry)
+            points += count * options[index][number].points
+            lost[self.item_of[index]] += count
+        return replace(plan, chosen=tuple(kept), vgpus=()), lost, points
+
+
+def _less(
+    seats: Sequence[tuple[Seating, int]], dropped: Mapping[int, int]
+) -> tuple[tuple[tuple[Seating, int], ...], Counter[int], int]:
+    """Seatings less some seats, seats lost by item, and points lost."""
+    gone = dict(dropped)
+    lost: Counter[int] = Counter()
+    points = 0
+    kept = []
+    places: set[Place] = set()
+    for seating, count in sorted(seats, key=lambda s: s[0].points):
+        drop = min(count, gone.get(seating.item, 0))
+        gone[seating.item] = gone.get(seating.item, 0) - drop
+        points += drop * seating.points
+        lost[seating.item] += drop
+        if drop:
+            places |= {(part.position, slot) for part in seating.parts for slot, _ in part.takes}
+        if count > drop:
+            kept.append((seating, count - drop))
+    still = []
+    for seating, count in kept:
+        # What it promises counted on cards that VMs now dropped may have taken.
+        relied = places.intersection(seating.settles) if seating.settles else places
+        if relied and not seating.sure:
+            points += count * seating.points
+            lost[seating.item] += count
+        else:
+            still.append((seating, count))
+    return tuple(still), lost, points

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ortools.linear_solver import pywraplp
 
 from vplacer.solver.tables.lp import LightColumn, PatternMaster
-from vplacer.solver.tables.placed import by_class
+from vplacer.solver.tables.placed import by_class, points_a_seat
 
 MOST_NODES = 400
 """Branch-and-bound nodes; limits of work, not seconds: the same answer on every run."""
@@ -22,7 +22,7 @@ RELEASED = 2
 NEAR = 1e-5
 """How near, relative, a whole answer is to the relaxed one to be the last tried."""
 
-NEAR_IN_POINTS = 5e-3
+NEAR_IN_POINTS = 5e-4
 """The same where points are counted: what comes nearer takes long."""
 
 MOST_STRICT = 300
@@ -106,22 +106,13 @@ def worth_of(master: PatternMaster, counts: Sequence[float]) -> float:
         for item, number in column.seats if count else ():
             seats[item] += number * count
     if master.capped:
-        most = _points_a_seat(master)
+        most = points_a_seat(master.items, master.columns)
         for have, asked, one in zip(seats, master.asked, most, strict=True):
             points -= max(0.0, have - asked) * one
     value = master.aim.point * points
     for index, placed in by_class(master.items, seats, master.limits):
         value += master.aim.weight.get(index, 0) * placed * master.scale
     return value
-
-
-def _points_a_seat(master: PatternMaster) -> list[int]:
-    """The most points that a seat of each item may have."""
-    most = [0] * len(master.items)
-    for column in master.columns:
-        for item, count in column.seats:
-            most[item] = max(most[item], -(-column.points // count))
-    return most
 
 
 def choose_near(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...] | None:
@@ -242,7 +233,7 @@ class _Rounding:
 
         Seats too many are dropped afterwards, those with the fewest points first.
         """
-        for cap, points in zip(of_cap, _points_a_seat(self.master), strict=True):
+        for cap, points in zip(of_cap, points_a_seat(self.master.items, self.master.columns), strict=True):
             more = solver.NumVar(0, solver.infinity(), "")
             cap.SetCoefficient(more, -1)
             objective.SetCoefficient(more, -self.master.aim.point * points / self.master.scale)
