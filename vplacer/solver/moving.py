@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import Placement, Problem, State
 from vplacer.solver.exact import CHANGE_LEVELS, Answer
+from vplacer.solver.homeward import homeward
 from vplacer.solver.instance import Instance
 from vplacer.solver.moved_hosts import tasks_after
 from vplacer.solver.moving_blocks import blocks_of
@@ -129,7 +130,7 @@ class MovesSearch:
             for placement in here:
                 del self.new[placement.demand]
             self.new |= {placement.demand: placement for placement in placed}
-            self.moved |= moved
+            self.moved |= homeward(self.problem, moved, placed)
 
     def _values(self, demands: Iterable[str]) -> list[int]:
         """Weight of new VMs by priority, the highest first."""
