@@ -22,7 +22,11 @@ from vplacer.constraints.state import Problem
 from vplacer.solver.solve import solve as REAL_SOLVE
 from vplacer.solver.verdict import Solution, SolveOptions, StoppedBy
 
-CODE = "from vplacer.cli.main import run; run()"
+CODE = (
+    # Tests run in the background inherit that SIGINT is ignored.
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "from vplacer.cli.main import run; run()"
+)
 
 
 @contextmanager
