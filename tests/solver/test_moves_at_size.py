@@ -9,9 +9,12 @@ import pytest
 
 from benchmarks.fleet import Variant, families, fleet_problem
 from vplacer.constraints.disturbance import disturbance_of
-from vplacer.constraints.judge import check
+from vplacer.constraints.judge import check, placements_today
 from vplacer.constraints.state import Problem, State
+from vplacer.request.demand import Apart
 from vplacer.solver import holding, moving, moving_blocks
+from vplacer.solver.instance import build_instance
+from vplacer.solver.moved_hosts import tasks_after
 from vplacer.solver.solve import solve
 from vplacer.solver.verdict import Solution, SolveOptions, StoppedBy
 
@@ -128,6 +131,23 @@ def test_gangs_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     together = [sum(vm in placed for vm in gang.vms) for gang in problem.request.rules.gangs]
     assert set(together) <= {0, 4}
     assert any(p.demand in _existing(problem) and not p.stays for p in found.placements)
+
+
+def test_rules_hold_on_hosts_that_had_no_room_before(problem: Problem) -> None:
+    new = tuple(demand.id for demand in problem.request.demands if demand.vm is None)
+    apart = Apart("one a host", new)
+    ruled = problem.with_request(
+        replace(problem.request, rules=replace(problem.request.rules, apart=(apart,)))
+    )
+    today = placements_today(ruled)
+    existing = [demand for demand in ruled.request.demands if demand.vm is not None]
+    held = build_instance(ruled, today, LEVELS, held=frozenset(d.id for d in existing if d.may_move))
+    leaving = next(d for d in existing if d.may_move and today[d.id].devices)
+    home = today[leaving.id].host
+    away = next(host for host in ruled.topologies if host != home)
+    full = replace(held, tasks=tuple(task for task in held.tasks if task.state.host.moid != home))
+    tasks, _ = tasks_after(full, [home], {leaving.id: replace(today[leaving.id], host=away, devices=())})
+    assert [limit.most for task in tasks for limit in task.limits] == [1]
 
 
 @pytest.mark.usefixtures("large")

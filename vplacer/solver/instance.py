@@ -75,7 +75,7 @@ def build_instance(
         options, whole = lister.on(state)
         complete = complete and whole
         if options or state.actives:
-            tasks.append(_task(problem, classes, state, options, standing))
+            tasks.append(host_task(problem, classes, state, options, standing))
     openings = _openings(tasks)
     rows = merge(
         [
@@ -145,13 +145,22 @@ def _ruled(problem: Problem) -> set[str]:
     return {vm for vms in ties for vm in vms}
 
 
-def _task(
+def host_task(
     problem: Problem,
     classes: tuple[DemandClass, ...],
     state: HostState,
     options: dict[int, tuple[Option, ...]],
     standing: tuple[Vm, ...],
 ) -> HostTask:
+    """Return the task of a host: what fits it, and what rules say of it.
+
+    Args:
+        problem: the problem.
+        classes: all classes.
+        state: the host.
+        options: of the classes on it.
+        standing: VMs on it that the plan cannot touch.
+    """
     rules = problem.request.rules
     here = {vm.moid for vm in standing}
     limits = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from vplacer.constraints.state import Placement, Problem
+from vplacer.constraints.state import Placement
+from vplacer.inventory.vm import Vm
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import HostState, build_host_state
-from vplacer.solver.instance import Instance
+from vplacer.solver.instance import Instance, host_task
 from vplacer.solver.lister import Lister
 from vplacer.solver.residual import residual_state
 
@@ -38,20 +38,17 @@ def tasks_after(
     for moid in hosts:
         task = known.get(moid)
         if moid in gone or moid in come:
-            state = _after(problem, held, moid, gone[moid], come[moid])
+            here = problem.inventory.vms_by_host.get(moid, ())
+            standing = tuple(vm for vm in here if not vm.template and vm.moid not in gone[moid])
+            state = _after(held, moid, standing, come[moid])
             options, whole = lister.on(state)
             complete = complete and whole
-            rules = task if task is not None else HostTask(state, {}, (), (), {})
-            task = replace(rules, state=state, options=options)
+            task = host_task(problem, held.classes, state, options, standing)
         if task is not None and task.options:
             found.append(task)
     return tuple(found), complete
 
 
-def _after(
-    problem: Problem, held: Instance, moid: str, gone: set[str], come: Sequence[Placement]
-) -> HostState:
-    here = problem.inventory.vms_by_host.get(moid, ())
-    standing = tuple(vm for vm in here if not vm.template and vm.moid not in gone)
-    emptied = build_host_state(problem, problem.inventory.host_by_moid[moid], standing, ())
+def _after(held: Instance, moid: str, standing: tuple[Vm, ...], come: Sequence[Placement]) -> HostState:
+    emptied = build_host_state(held.problem, held.problem.inventory.host_by_moid[moid], standing, ())
     return residual_state(held, emptied, tuple(come)) if come else emptied

@@ -14,7 +14,7 @@ from vplacer.request.demand import Demand
 from vplacer.solver.classes import DemandClass
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_state import ActiveVm, HostState, build_host_state, untouched_state
-from vplacer.solver.instance import Instance
+from vplacer.solver.instance import Instance, host_task
 from vplacer.solver.levels import COLD_MOVE, LIVE_MOVE, POWER_CYCLE
 from vplacer.solver.lister import Lister
 from vplacer.solver.rows import RowSet, gangs, ha, headroom, limits, merge, placement, pools, together
@@ -156,16 +156,17 @@ def _hosts(
             continue
         here = [vm for vm in problem.inventory.vms_by_host.get(host.moid, ()) if not vm.template]
         moving = [vm for vm in here if vm.moid in by_vm]
-        still, whole = _task(untouched_state(problem, host.moid), lister, known.get(host.moid))
+        standing = tuple(vm for vm in here if vm.moid not in by_vm)
+        task = known.get(host.moid)
+        still, whole = _task(held, untouched_state(problem, host.moid), lister, task, standing)
         complete = complete and whole
         if not moving:
             hosts.append(MovingHost(still, None, ()))
             continue
         numbered = tuple((number + n, vm) for n, vm in enumerate(moving))
         number += len(moving)
-        standing = tuple(vm for vm in here if vm.moid not in by_vm)
         state = build_host_state(problem, host, standing, numbered)
-        bare, whole = _task(state, lister, known.get(host.moid))
+        bare, whole = _task(held, state, lister, task, standing)
         complete = complete and whole
         movers = []
         for active in state.actives:
@@ -175,11 +176,13 @@ def _hosts(
     return tuple(hosts), complete
 
 
-def _task(state: HostState, lister: Lister, known: HostTask | None) -> tuple[HostTask, bool]:
-    """A host with the options of all classes, and the rules that the held instance knows of it."""
+def _task(
+    held: Instance, state: HostState, lister: Lister, known: HostTask | None, standing: tuple[Vm, ...]
+) -> tuple[HostTask, bool]:
+    """A host with the options of all classes, and what rules say of it: movers are in none."""
     options, whole = lister.on(state)
     if known is None:
-        return HostTask(state, options, (), (), {}), whole
+        known = host_task(held.problem, held.classes, replace(state, actives=()), options, standing)
     return replace(known, state=state, options=options), whole
 
 
