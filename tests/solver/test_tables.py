@@ -19,6 +19,7 @@ from vplacer.solver.score import measure
 from vplacer.solver.tables.families import needless_but_for_points
 from vplacer.solver.tables.lp import LightColumn
 from vplacer.solver.tables.search import TableSearch
+from vplacer.solver.tables.search_parts import SearchParts
 from vplacer.solver.tables.sources import Duals, TableSource
 from vplacer.solver.tables.symmetry import canonical, symmetries
 
@@ -44,7 +45,7 @@ EQUAL = {"eight nodes, half float": 0.5}
 class Prepared:
     instance: Instance
     kinds: tuple[HostKind, ...]
-    search: TableSearch
+    parts: SearchParts
     equal: float
 
 
@@ -53,41 +54,39 @@ def prepared(request: pytest.FixtureRequest) -> Prepared:
     problem = fleet_problem(VARIANTS[request.param])
     instance = build_instance(problem, placements_today(problem), ("placed", "locality"))
     kinds = build_kinds(instance)
-    return Prepared(
-        instance, kinds, TableSearch(instance, kinds, 0, 100.0, lambda: False), EQUAL.get(request.param, 0.8)
-    )
+    return Prepared(instance, kinds, SearchParts(instance, kinds, 0), EQUAL.get(request.param, 0.8))
 
 
-def _asked_for(search: TableSearch, column: LightColumn) -> bool:
+def _asked_for(parts: SearchParts, column: LightColumn) -> bool:
     """Whether a column seats no more of anything than is asked for: the host model never does."""
-    asked = [sum(search.classes[index].count for index in item.classes) for item in search.items]
+    asked = [sum(parts.classes[index].count for index in item.classes) for item in parts.items]
     return all(count <= asked[item] for item, count in column.seats)
 
 
 def test_no_table_is_below_the_host_model(prepared: Prepared) -> None:
-    search = prepared.search
-    tables = search.sources[0]
+    parts = prepared.parts
+    tables = parts.sources[0]
     assert isinstance(tables, TableSource)
     assert tables.kinds, "no kind of host is priced by a table"
     chooser = random.Random(7)
     equal = compared = 0
     for turn in range(3):
-        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in search.items)
+        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in parts.items)
         if turn == 2:
             # VMs without devices, which may be divided, are worth nothing.
-            bare = [not search.classes[i.lead].demand.gpus for i in search.items]
+            bare = [not parts.classes[i.lead].demand.gpus for i in parts.items]
             item = tuple(0 if plain else value for plain, value in zip(bare, item, strict=True))
-        duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), chooser.choice([0, 7]))
+        duals = Duals(item, dict.fromkeys((row.name for row in parts.rows.rows), 0), chooser.choice([0, 7]))
         best = tables.price(duals, deep=True)
         unsure = set(tables.open_at(duals))
         columns = tables.columns(range(len(tables.kinds)))
         for number, column in enumerate(columns):
-            truth = search.prover.price_one(number, duals)
+            truth = parts.prover.price_one(number, duals)
             if number in unsure or truth is None:
                 continue
-            compared += column is None or _asked_for(search, column)
+            compared += column is None or _asked_for(parts, column)
             equal += truth == best[number]
-            name = search.kinds[tables.kinds[number]].task.state.host.name
+            name = parts.kinds[tables.kinds[number]].task.state.host.name
             assert best[number] >= truth, f"{name}: a table says {best[number]}, the host model {truth}"
     # A table may be above: it rounds sizes, lets in what more than its parts decides, and on more than two
     # nodes all that leaves floating VMs the cores they need.
@@ -98,15 +97,15 @@ def test_no_table_is_below_the_host_model(prepared: Prepared) -> None:
 def test_seats_kept_for_their_points_alone_change_no_price_where_points_count_nothing(
     prepared: Prepared,
 ) -> None:
-    search = prepared.search
-    tables = search.tables
+    parts = prepared.parts
+    tables = parts.tables
     chooser = random.Random(11)
     needless = [needless_but_for_points(starts.family) for starts in tables.prices.starts]
-    if any(demand.mode is AffinityMode.HINT for demand in search.instance.problem.request.demands):
+    if any(demand.mode is AffinityMode.HINT for demand in parts.instance.problem.request.demands):
         assert any(needless)
     for _ in range(3):
-        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in search.items)
-        duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), 0)
+        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in parts.items)
+        duals = Duals(item, dict.fromkeys((row.name for row in parts.rows.rows), 0), 0)
         most = tables.price(duals, deep=True).tolist()
         best = tables.prices.best.tolist()
         assert tables.price(replace(duals, plain=True), deep=True).tolist() == most
@@ -114,18 +113,18 @@ def test_seats_kept_for_their_points_alone_change_no_price_where_points_count_no
 
 
 def test_columns_are_what_hosts_take(prepared: Prepared) -> None:
-    search = prepared.search
-    tables = search.sources[0]
+    parts = prepared.parts
+    tables = parts.sources[0]
     assert isinstance(tables, TableSource)
-    item = tuple(random.Random(3).randint(1, 2000) for _ in search.items)
-    duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), 3)
+    item = tuple(random.Random(3).randint(1, 2000) for _ in parts.items)
+    duals = Duals(item, dict.fromkeys((row.name for row in parts.rows.rows), 0), 3)
     best = tables.price(duals, deep=True)
     numbers = list(range(len(tables.kinds)))
     for number, column in zip(numbers, tables.columns(numbers), strict=True):
-        if column is None or not _asked_for(search, column):
+        if column is None or not _asked_for(parts, column):
             continue
-        task = search.kinds[tables.kinds[number]].task
-        assert search.prover.fits(number, search.own.seats(task, column)), task.state.host.name
+        task = parts.kinds[tables.kinds[number]].task
+        assert parts.prover.fits(number, parts.own.seats(task, column)), task.state.host.name
         worth = sum(item[index] * count for index, count in column.seats) + 3 * column.points
         assert worth <= best[number]
 

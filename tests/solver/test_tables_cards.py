@@ -17,7 +17,7 @@ from vplacer.solver.kinds import build_kinds
 from vplacer.solver.tables.cards import CardRoom, card_room, card_splits, reached
 from vplacer.solver.tables.host_seats import seat_vgpus
 from vplacer.solver.tables.node_table import NodeSeating, Units, build_table
-from vplacer.solver.tables.search import TableSearch
+from vplacer.solver.tables.search_parts import SearchParts
 from vplacer.solver.tables.slots import Opening, State, Takes, most_devices, taken
 from vplacer.solver.tables.sources import Duals, TableSource
 from vplacer.solver.tables.symmetry import symmetries
@@ -125,7 +125,7 @@ def test_a_table_with_cards_is_the_best_there_is(seed: int) -> None:
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.3, 0.6, 0.85])
-def search(request: pytest.FixtureRequest) -> TableSearch:
+def parts(request: pytest.FixtureRequest) -> SearchParts:
     """Mostly hosts that share cards, with so much memory that its steps are no matter."""
     with pytest.MonkeyPatch.context() as patch:
         for family in families.TWO_NODES:
@@ -136,31 +136,31 @@ def search(request: pytest.FixtureRequest) -> TableSearch:
             patch.setitem(families.KINDS, family, families.KINDS[family] | {"memory_gib": 8192})
         problem = fleet_problem(Variant(hosts=26, shapes=16, fill=request.param, seed=11))
     instance = build_instance(problem, placements_today(problem), ("placed", "locality"))
-    return TableSearch(instance, build_kinds(instance), 0, 100.0, lambda: False)
+    return SearchParts(instance, build_kinds(instance), 0)
 
 
-def _shares(search: TableSearch, number: int) -> bool:
-    return search.kinds[number].task.state.host.name.startswith("vgpu")
+def _shares(parts: SearchParts, number: int) -> bool:
+    return parts.kinds[number].task.state.host.name.startswith("vgpu")
 
 
-def test_hosts_that_share_cards_are_priced_as_the_host_model_does(search: TableSearch) -> None:
-    assert search.others == []
-    tables = search.sources[0]
+def test_hosts_that_share_cards_are_priced_as_the_host_model_does(parts: SearchParts) -> None:
+    assert parts.others == []
+    tables = parts.sources[0]
     assert isinstance(tables, TableSource)
     chooser = random.Random(7)
     equal = 0
     for _ in range(2):
-        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in search.items)
-        duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), 0)
+        item = tuple(chooser.choice([0, chooser.randint(1, 3000)]) for _ in parts.items)
+        duals = Duals(item, dict.fromkeys((row.name for row in parts.rows.rows), 0), 0)
         best = tables.price(duals, deep=True)
         for number, column in enumerate(tables.columns(range(len(tables.kinds)))):
-            if not _shares(search, tables.kinds[number]):
+            if not _shares(parts, tables.kinds[number]):
                 continue
-            truth = search.prover.price_one(number, duals)
+            truth = parts.prover.price_one(number, duals)
             assert truth is not None
             assert best[number] >= truth
             if column is None or all(
-                count <= sum(search.classes[index].count for index in search.items[index_of].classes)
+                count <= sum(parts.classes[index].count for index in parts.items[index_of].classes)
                 for index_of, count in column.seats
             ):
                 assert best[number] == truth
@@ -168,21 +168,21 @@ def test_hosts_that_share_cards_are_priced_as_the_host_model_does(search: TableS
     assert equal
 
 
-def test_what_is_chosen_is_seated(search: TableSearch) -> None:
-    tables = search.sources[0]
+def test_what_is_chosen_is_seated(parts: SearchParts) -> None:
+    tables = parts.sources[0]
     assert isinstance(tables, TableSource)
-    item = tuple(random.Random(5).randint(1, 3000) for _ in search.items)
-    duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), 0)
+    item = tuple(random.Random(5).randint(1, 3000) for _ in parts.items)
+    duals = Duals(item, dict.fromkeys((row.name for row in parts.rows.rows), 0), 0)
     tables.price(duals, deep=True)
     seated = 0
     for number, column in enumerate(tables.columns(range(len(tables.kinds)))):
-        if column is None or not _shares(search, tables.kinds[number]):
+        if column is None or not _shares(parts, tables.kinds[number]):
             continue
         needs: dict[str, int] = {}
         for seating, count in column.source:  # type: ignore[attr-defined]
             for profile, each in seating.tokens:
                 needs[profile] = needs.get(profile, 0) + each * count
-        state = search.kinds[tables.kinds[number]].task.state
+        state = parts.kinds[tables.kinds[number]].task.state
         _check_seats(state, needs)
         seated += sum(needs.values())
     assert seated

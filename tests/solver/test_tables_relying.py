@@ -15,7 +15,7 @@ from vplacer.solver.kinds import build_kinds
 from vplacer.solver.tables.fitting import fitting
 from vplacer.solver.tables.lp import LightColumn
 from vplacer.solver.tables.node_table import NEVER, NodeSeating, Units, build_table
-from vplacer.solver.tables.search import TableSearch
+from vplacer.solver.tables.search_parts import SearchParts
 from vplacer.solver.tables.seatings import Seating
 from vplacer.solver.tables.slots import JOINS, RELIES, UNTIED, Promise, taken
 from vplacer.solver.tables.sources import Duals
@@ -29,9 +29,9 @@ FLEETS = {
 }
 
 
-def _search(problem: Problem) -> TableSearch:
+def _parts(problem: Problem) -> SearchParts:
     instance = build_instance(problem, placements_today(problem), ("placed", "locality"))
-    return TableSearch(instance, build_kinds(instance), 0, 100.0, lambda: False)
+    return SearchParts(instance, build_kinds(instance), 0)
 
 
 def _worth(column: LightColumn | None, item: tuple[int, ...]) -> int:
@@ -41,9 +41,9 @@ def _worth(column: LightColumn | None, item: tuple[int, ...]) -> int:
     return sum(item[index] * count for index, count in column.seats) + POINT * column.points
 
 
-def _asked_for(search: TableSearch, pattern: list[tuple[Seating, int]]) -> bool:
+def _asked_for(parts: SearchParts, pattern: list[tuple[Seating, int]]) -> bool:
     """Whether no more of anything is seated than is asked for: the host model never does."""
-    asked = [sum(search.classes[index].count for index in item.classes) for item in search.items]
+    asked = [sum(parts.classes[index].count for index in item.classes) for item in parts.items]
     for seating, count in pattern:
         asked[seating.item] -= count
     return min(asked) >= 0
@@ -51,28 +51,28 @@ def _asked_for(search: TableSearch, pattern: list[tuple[Seating, int]]) -> bool:
 
 @pytest.mark.parametrize("name", FLEETS)
 def test_a_table_is_never_below_what_a_host_takes(name: str) -> None:
-    search = _search(fleet_problem(FLEETS[name]))
-    tables = search.tables
+    parts = _parts(fleet_problem(FLEETS[name]))
+    tables = parts.tables
     assert any(starts.relying for starts in tables.prices.starts)
     chooser = random.Random(5)
     reached = compared = relied = 0
     for _ in range(4 if name == "fresh" else 2):
         # Some are worth nothing or less: they come only where others rely on them.
-        item = tuple(chooser.choice([-30, 0, chooser.randint(1, 60)]) for _ in search.items)
-        duals = Duals(item, dict.fromkeys((row.name for row in search.rows.rows), 0), POINT)
+        item = tuple(chooser.choice([-30, 0, chooser.randint(1, 60)]) for _ in parts.items)
+        duals = Duals(item, dict.fromkeys((row.name for row in parts.rows.rows), 0), POINT)
         best = tables.price(duals, deep=True)
         unsure = set(tables.open_at(duals))
         for number, column in enumerate(tables.columns(range(len(tables.kinds)))):
             assert _worth(column, item) <= best[number]
-            search.prover.price_one(number, duals)
-            (other,) = search.prover.columns([number])
+            parts.prover.price_one(number, duals)
+            (other,) = parts.prover.columns([number])
             if number not in unsure:
-                assert _worth(other, item) <= best[number], search.kinds[
+                assert _worth(other, item) <= best[number], parts.kinds[
                     tables.kinds[number]
                 ].task.state.host.name
             pattern = tables.prices.seatings(tables.prices.patterns([number])[0])
             whole = fitting(tables.prices.kinds[number].task.state, pattern) == pattern
-            if whole and _asked_for(search, pattern):
+            if whole and _asked_for(parts, pattern):
                 compared += 1
                 reached += _worth(column, item) == best[number]
             relied += any(seating.settles for seating, _ in pattern)
@@ -81,7 +81,7 @@ def test_a_table_is_never_below_what_a_host_takes(name: str) -> None:
 
 
 def test_nobody_relies_on_others_where_points_only_decide_between_equals() -> None:
-    tables = _search(fleet_problem(FLEETS["fresh"])).tables
+    tables = _parts(fleet_problem(FLEETS["fresh"])).tables
     item = (20,) * len(tables.row_terms.of_item)
     both = [Duals(item, dict.fromkeys(tables.row_terms.rows, 0), POINT, relying=r) for r in (True, False)]
     more, less = (tables.price(duals, deep=True).copy() for duals in both)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from vplacer.errors import InternalError
 from vplacer.inventory.pci import PciAddress
 from vplacer.solver.classes import DemandClass
+from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.host_state import HostState
 from vplacer.solver.tables.cards import card_choices
@@ -53,15 +54,19 @@ def deal(
     return dealt
 
 
-def host_plan(chosen: Sequence[tuple[int, int, int]], state: HostState, needs: dict[str, int]) -> HostPlan:
-    """Return the plan of a host on which no VM may be changed.
+def host_plan(chosen: Sequence[tuple[int, int, int]], task: HostTask) -> HostPlan:
+    """Return the plan of a host on which no VM may be changed; ``chosen``: (class, option number, count)."""
+    return HostPlan(tuple(sorted(chosen)), (), (), seat_vgpus(task.state, vgpus_needed(chosen, task)))
 
-    Args:
-        chosen: (class, option number, count).
-        state: the host.
-        needs: vGPUs per profile of all that is chosen.
-    """
-    return HostPlan(tuple(sorted(chosen)), (), (), seat_vgpus(state, needs))
+
+def vgpus_needed(chosen: Sequence[tuple[int, int, int]], task: HostTask) -> dict[str, int]:
+    """Return the vGPUs per profile of (class, option number, count) of a host."""
+    needs: Counter[str] = Counter()
+    for index, number, count in chosen:
+        for use in task.options[index][number].uses:
+            if use.resource == "vgpu":
+                needs[use.profile or ""] += use.count * count
+    return dict(needs)
 
 
 def seat_vgpus(state: HostState, needs: dict[str, int]) -> tuple[tuple[int, str, int], ...]:

@@ -11,7 +11,7 @@ from vplacer.errors import InternalError
 from vplacer.solver.decode import decode
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.host_plan import HostPlan
-from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan
+from vplacer.solver.tables.host_seats import HostSeats, deal, host_plan, vgpus_needed
 from vplacer.solver.tables.lp import LightColumn, Whole
 from vplacer.solver.tables.mend import staying
 from vplacer.solver.tables.moving_search import MovingSearch
@@ -91,14 +91,9 @@ def _host_plan(
     stays: tuple[int, ...] | None,
     chosen: Sequence[tuple[int, int, int]],
 ) -> HostPlan:
-    needs: Counter[str] = Counter()
-    for index, number, count in chosen:
-        for use in task.options[index][number].uses:
-            if use.resource == "vgpu":
-                needs[use.profile or ""] += use.count * count
     if stays is None:
-        return host_plan(chosen, task.state, dict(needs))
-    if not needs:
+        return host_plan(chosen, task)
+    if not vgpus_needed(chosen, task):
         return HostPlan(tuple(sorted(chosen)), stays, (), ())
     item_of = {index: item.index for item in search.items for index in (*item.classes, item.lead)}
     host = search.site.hosts[seats.position]

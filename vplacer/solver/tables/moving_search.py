@@ -19,8 +19,7 @@ from vplacer.solver.tables.moving_check import LeavingCheck
 from vplacer.solver.tables.moving_parts import MovingParts, host_groups, moving_items
 from vplacer.solver.tables.moving_source import Taken
 from vplacer.solver.tables.moving_trim import trimmed
-from vplacer.solver.tables.placed import weights_by_priority
-from vplacer.solver.tables.search import PLACED_SCALE, PRIORITY_STEP
+from vplacer.solver.tables.placed import TOGETHER_SCALE, weights_by_priority, weights_together
 from vplacer.solver.tables.sources import Effort, Source
 
 Array = npt.NDArray[Any]
@@ -69,9 +68,7 @@ class MovingSearch:
 
         ``known``: prices of another block of hosts with the same items, to begin with.
         """
-        factor = {p: PRIORITY_STEP ** (len(self.weights) - 1 - n) for n, p in enumerate(self.weights)}
-        weight = {index: factor[p] * each for p, mine in self.weights.items() for index, each in mine.items()}
-        aim = Aim(weight, 1, PLACED_SCALE)
+        aim = Aim(weights_together(self.weights), 1, TOGETHER_SCALE)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         relaxed = self._relaxed(master, self._start(master, known))
         dive = Dive(master, self.sources, self.columns, self.should_stop, self._open())

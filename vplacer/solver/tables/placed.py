@@ -11,6 +11,12 @@ from vplacer.solver.tables.lp import LightColumn
 
 Seats = TypeVar("Seats", int, float)
 
+PRIORITY_STEP = 16
+"""How much more a priority counts than the next where all of them are searched at once."""
+
+TOGETHER_SCALE = 16
+"""Of that search: see `Aim`."""
+
 
 def by_class(
     items: Sequence[Item], seats: Sequence[Seats], limits: Mapping[int, int]
@@ -45,6 +51,17 @@ def weights_by_priority(classes: Iterable[DemandClass]) -> dict[int, dict[int, i
     for cls in sorted(classes, key=lambda cls: -cls.demand.priority):
         found.setdefault(cls.demand.priority, {})[cls.index] = cls.demand.weight_milli
     return found
+
+
+def factors_together(weights: Mapping[int, object]) -> dict[int, int]:
+    """Return by how much each priority, the highest first, counts more where all are searched at once."""
+    return {p: PRIORITY_STEP ** (len(weights) - 1 - n) for n, p in enumerate(weights)}
+
+
+def weights_together(weights: Mapping[int, Mapping[int, int]]) -> dict[int, int]:
+    """Return the weight of a VM of each class where all priorities are searched at once."""
+    factor = factors_together(weights)
+    return {index: factor[p] * each for p, mine in weights.items() for index, each in mine.items()}
 
 
 def weight_placed(
