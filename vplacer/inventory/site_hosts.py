@@ -11,6 +11,7 @@ from vplacer.inventory.host import (
     Host,
     HostCapability,
     HostPower,
+    NumaNode,
     PciDevice,
 )
 from vplacer.inventory.limits_table import parse_release
@@ -97,18 +98,7 @@ class HostMaker:
                 (*spot, "version"), f"'{release}' is not a release such as \"{DEFAULT_RELEASE}\""
             )
         devices, absent = self._devices(entry, spot, kind, name)
-        nodes = kind.nodes
         memory = int(raw["memory_gib"]) * GIB
-        if memory != int(kind.raw["memory_gib"]) * GIB:
-            with_memory = [node for node in nodes if node.memory_bytes]
-            nodes = tuple(
-                replace(node, memory_bytes=memory // len(with_memory)) if node.memory_bytes else node
-                for node in nodes
-            )
-        if absent:
-            nodes = tuple(
-                replace(node, devices=tuple(a for a in node.devices if a not in absent)) for node in nodes
-            )
         host = Host(
             moid=self.moids.take("host"),
             name=name,
@@ -134,7 +124,7 @@ class HostMaker:
             memory_bytes=memory,
             memory_tiering=str(raw.get("memory_tiering", "noTiering")),
             system_memory_mib=int(raw.get("system_memory_mib", 4096 + memory // (100 * 1024**2))),
-            numa_nodes=nodes,
+            numa_nodes=_nodes(kind, memory, absent),
             pci_devices=devices,
             pnics=tuple(nic for nic in self._pnics(entry, kind) if nic.address not in absent),
             vgpu_profiles=kind.profiles,
@@ -218,6 +208,21 @@ class HostMaker:
                     hint=f"known: {', '.join(known)}",
                 )
         return tuple(moid for name, moid in known.items() if name in raw[key])
+
+
+def _nodes(kind: HostKind, memory: int, absent: set[PciAddress]) -> tuple[NumaNode, ...]:
+    """Return a host's nodes: those of its kind, with its own memory in bytes and without devices absent."""
+    nodes = kind.nodes
+    if memory != int(kind.raw["memory_gib"]) * GIB:
+        with_memory = [node for node in nodes if node.memory_bytes]
+        nodes = tuple(
+            replace(node, memory_bytes=memory // len(with_memory)) if node.memory_bytes else node
+            for node in nodes
+        )
+    return tuple(
+        replace(node, devices=tuple(a for a in node.devices if a not in absent)) if absent else node
+        for node in nodes
+    )
 
 
 def _functions_of(absent: set[PciAddress], kind: HostKind) -> set[PciAddress]:

@@ -108,26 +108,20 @@ class VmMaker:
         power = _POWER[str(raw.get("power", "off" if template else "on"))]
         if template and power is not VmPower.OFF:
             raise self.document.error((*pointer, "power"), "a template is off")
-        moid = self.moids.take("vm")
         made = self.devices.make(raw.get("devices"), pointer, item, name, running=power is VmPower.ON)
         for key in ("node_affinity", "home"):
             self._check_nodes(raw.get(key, []), (*pointer, key), item)
-        self._check_nodes(
-            raw.get("measured_home", {}).get("nodes", []), (*pointer, "measured_home", "nodes"), item
-        )
+        measured = raw.get("measured_home", {}).get("nodes", [])
+        self._check_nodes(measured, (*pointer, "measured_home", "nodes"), item)
         owner = self.world.owners[item.host.moid]
         cpus = int(raw["cpus"])
-        cores = raw.get("cores_per_socket")
-        if cores is not None and cpus % int(cores):
-            raise self.document.error(
-                (*pointer, "cores_per_socket"), f"{cpus} vCPUs do not divide by {cores}"
-            )
+        cores = self._cores_per_socket(raw, pointer, cpus)
         memory = int(raw["memory_gib"]) * 1024
         reserved, locked = self._reservation(raw, pointer, memory, made)
         limit = raw.get("memory_limit_gib")
         version = self._version(raw, pointer, item)
         vm = Vm(
-            moid=moid,
+            moid=self.moids.take("vm"),
             name=name,
             instance_uuid=stable_uuid(self.world.site_name, "vm", name),
             datacenter=item.host.datacenter,
@@ -141,7 +135,7 @@ class VmMaker:
             hardware_version=version,
             change_version=self.world.taken_at.removesuffix("Z") + ".000000Z",
             cpus=cpus,
-            cores_per_socket=None if cores is None else int(cores),
+            cores_per_socket=cores,
             cores_per_socket_auto=cores is None if version >= FIRST_WITH_VNUMA else None,
             simultaneous_threads=raw.get("simultaneous_threads"),
             memory_mib=memory,
@@ -169,6 +163,14 @@ class VmMaker:
         )
         home = tuple(sorted(set(raw.get("home", raw.get("node_affinity", [])))))
         return SiteVm(vm, owner, raw.get("drs"), home if power is VmPower.ON else (), made, _esxtop(raw))
+
+    def _cores_per_socket(self, raw: dict[str, Any], pointer: Pointer, cpus: int) -> int | None:
+        cores = raw.get("cores_per_socket")
+        if cores is not None and cpus % int(cores):
+            raise self.document.error(
+                (*pointer, "cores_per_socket"), f"{cpus} vCPUs do not divide by {cores}"
+            )
+        return None if cores is None else int(cores)
 
     def _check_nodes(self, nodes: list[int], pointer: Pointer, item: SiteHost) -> None:
         known = {node.id for node in item.host.numa_nodes}

@@ -16,6 +16,7 @@ from vplacer.plan.draft import Draft, draft
 from vplacer.plan.future import future_notes, future_room
 from vplacer.plan.model import (
     DriftItem,
+    EvacuatedHost,
     Impact,
     Observed,
     OverlayRef,
@@ -82,28 +83,16 @@ def build_plan(
     names = _names(problem, solution)
     jobs, cold = _jobs(state, names)
     steps = in_order(jobs)
-    judged: dict[str, list[Violation]] = {}
-    for item in violations_before or ():
-        judged.setdefault(item.object, []).append(item)
-    by_demand = {job.id: job for job in jobs}
-    order = {demand.id: index for index, demand in enumerate(problem.request.demands)}
-    vms = tuple(
-        _vm_plan(state, placement, by_demand.get(placement.demand), judged, cold)
-        for placement in sorted(solution.placements, key=lambda item: order[item.demand])
-    )
-    placed_all = not solution.unplaced or problem.request.options.partial
+    vms = _vm_plans(state, jobs, violations_before or (), cold)
     evacuated = evacuated_hosts(state)
     over_limit = over_limit_notes(problem.request.options, sum(vm.impact.power_cycle for vm in vms))
-    decided = solution.status in (Status.OPTIMAL, Status.FEASIBLE)
     return Plan(
         tool_version=tool_version,
         created=created,
         source=source_of(problem.inventory, fingerprint, overlays),
-        request=RequestRef(
-            PurePath(problem.request.source).name, problem.request.sha256, _canonical(request_document)
-        ),
+        request=_request_ref(problem, request_document),
         verdict=_verdict(solution),
-        applyable=bool(steps) and placed_all and decided and not over_limit and what_if is None,
+        applyable=bool(steps) and _settled(problem, solution) and not over_limit and what_if is None,
         summary=_summary(problem, vms, violations_before, violations_after),
         vms=vms,
         unplaced=tuple(Unplaced(item, problem.demand_by_id[item].name) for item in solution.unplaced),
@@ -111,21 +100,50 @@ def build_plan(
         steps=steps,
         observed=_observed(problem, jobs),
         drift=tuple(drift),
-        notes=(
-            *over_limit,
-            *evacuation_notes(state, evacuated),
-            *problem.request.notes,
-            *off_notes(state, [job.draft for job in jobs]),
-            *off_claim_notes(state, [job.draft for job in jobs]),
-            *nvswitch_notes(state, [job.draft for job in jobs]),
-            *_topology_notes(problem, jobs),
-            *future_notes(state),
-        ),
+        notes=(*over_limit, *_notes(state, evacuated, jobs)),
         names=tuple(sorted(names.items())),
         evacuated=evacuated,
         future=future_room(state),
         hypothetical=what_if is not None,
         what_if=tuple(what_if or ()),
+    )
+
+
+def _vm_plans(
+    state: State, jobs: Sequence[Job], violations: Iterable[Violation], cold: frozenset[str]
+) -> tuple[VmPlan, ...]:
+    """Return what becomes of each VM, in the order of the request; ``violations``: of today."""
+    judged: dict[str, list[Violation]] = {}
+    for item in violations:
+        judged.setdefault(item.object, []).append(item)
+    by_demand = {job.id: job for job in jobs}
+    order = {demand.id: index for index, demand in enumerate(state.problem.request.demands)}
+    placements = sorted(state.placements, key=lambda item: order[item.demand])
+    return tuple(_vm_plan(state, item, by_demand.get(item.demand), judged, cold) for item in placements)
+
+
+def _settled(problem: Problem, solution: Solution) -> bool:
+    """Whether a solution is one that may be carried out."""
+    placed_all = not solution.unplaced or problem.request.options.partial
+    return placed_all and solution.status in (Status.OPTIMAL, Status.FEASIBLE)
+
+
+def _request_ref(problem: Problem, document: Any) -> RequestRef:
+    request = problem.request
+    return RequestRef(PurePath(request.source).name, request.sha256, _canonical(document))
+
+
+def _notes(state: State, evacuated: tuple[EvacuatedHost, ...], jobs: Sequence[Job]) -> tuple[str, ...]:
+    """Return what else is to be known of the plan."""
+    drafts = [job.draft for job in jobs]
+    return (
+        *evacuation_notes(state, evacuated),
+        *state.problem.request.notes,
+        *off_notes(state, drafts),
+        *off_claim_notes(state, drafts),
+        *nvswitch_notes(state, drafts),
+        *_topology_notes(state.problem, jobs),
+        *future_notes(state),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from vplacer.inventory.vcenter import Inventory
@@ -16,7 +16,7 @@ from vplacer.request.file import RequestFile
 from vplacer.request.future import FutureMaker
 from vplacer.request.lookup import Lookup
 from vplacer.request.rules import RuleMaker, joined, touching, vcenter_rules
-from vplacer.request.select import Selection
+from vplacer.request.select import Selection, Target
 from vplacer.request.upkeep import NO_UPKEEP, RunningVms, Upkeep
 from vplacer.topology.host_topology import HostTopology
 
@@ -57,20 +57,9 @@ def resolve(
     lookup = Lookup(inventory, complaints)
     targets = Selection(inventory, lookup, complaints).targets(request.entries)
     maker = DemandMaker(inventory, topologies, lookup, complaints, owner_reason, include_managed)
-    demands: list[Demand] = []
-    left_alone: list[LeftAlone] = []
     mix = FutureMaker(lookup, complaints, maker)
     running = RunningVms(upkeep, inventory, topologies, owner_reason, include_managed)
-    for target in targets:
-        adapted = running.adapted(target)
-        made = adapted if isinstance(adapted, LeftAlone) else maker.make(adapted)
-        if isinstance(made, LeftAlone):
-            left_alone.append(made)
-            mix.left_alone(target)
-        elif made is not None:
-            demands.append(made)
-            mix.made(target, made)
-    maker.complain_of_taken_names()
+    demands, left_alone = _made(targets, running, maker, mix)
     named = frozenset(target.vm.moid for target in targets if target.vm is not None)
     others = running.others(named, demands)
     demands += others.demands
@@ -94,6 +83,25 @@ def resolve(
         future=future,
         derived=tuple(demand.id for demand in others.demands),
     )
+
+
+def _made(
+    targets: Iterable[Target], running: RunningVms, maker: DemandMaker, mix: FutureMaker
+) -> tuple[list[Demand], list[LeftAlone]]:
+    """Make the demands of what the request names; the mix of later VMs is told of each."""
+    demands: list[Demand] = []
+    left_alone: list[LeftAlone] = []
+    for target in targets:
+        adapted = running.adapted(target)
+        made = adapted if isinstance(adapted, LeftAlone) else maker.make(adapted)
+        if isinstance(made, LeftAlone):
+            left_alone.append(made)
+            mix.left_alone(target)
+        elif made is not None:
+            demands.append(made)
+            mix.made(target, made)
+    maker.complain_of_taken_names()
+    return demands, left_alone
 
 
 def _options(request: RequestFile, lookup: Lookup) -> RequestOptions:

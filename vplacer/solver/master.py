@@ -134,6 +134,16 @@ class Relaxation:
         return value + sum(duals.levels[name] * target for name, target in self.targets.items())
 
 
+def _integral_solver(seed: int) -> pywraplp.Solver:
+    solver = pywraplp.Solver.CreateSolver("SCIP")
+    # Node limits, not seconds: the same answer on every run.
+    solver.SetSolverSpecificParametersAsString(
+        f"limits/nodes = {MAX_NODES}\nlimits/stallnodes = {MAX_NODES // 4}\n"
+        f"randomization/randomseedshift = {seed}\n"
+    )
+    return solver
+
+
 def solve_integral(
     kinds: Sequence[HostKind],
     rows: RowSet,
@@ -158,13 +168,8 @@ def solve_integral(
     Returns:
         How often each column is taken.
     """
-    solver = pywraplp.Solver.CreateSolver("SCIP")
+    solver = _integral_solver(seed)
     infinity = solver.infinity()
-    # Node limits, not seconds: the same answer on every run.
-    solver.SetSolverSpecificParametersAsString(
-        f"limits/nodes = {MAX_NODES}\nlimits/stallnodes = {MAX_NODES // 4}\n"
-        f"randomization/randomseedshift = {seed}\n"
-    )
     counts = [solver.IntVar(0, kinds[c.kind].count, "") for c in columns]
     extra = {index: solver.IntVar(0, infinity, "") for index in surplus}
     of_kind = [solver.Constraint(kind.count, kind.count) for kind in kinds]

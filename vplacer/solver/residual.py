@@ -10,7 +10,7 @@ from vplacer.constraints.state import Placement
 from vplacer.constraints.supply import Amount, Consumer, Seat, consumer_of_demand, total
 from vplacer.inventory.pci import PciAddress
 from vplacer.request.demand import Demand
-from vplacer.solver.cells import build_cells
+from vplacer.solver.cells import Cell, build_cells
 from vplacer.solver.host_state import HostState, as_items, bound_per_node
 from vplacer.solver.instance import Instance
 from vplacer.solver.option import Option
@@ -36,47 +36,24 @@ def residual_state(
         placements: the answer's placements.
         without: a demand to leave out: one that is about to be placed anew.
     """
-    demands = instance.problem.demand_by_id
     options = instance.problem.request.options
     here = [p for p in placements if p.host == state.host.moid and not p.stays and p.demand != without]
     moved = {p.demand for p in placements if not p.stays}
     consumers: list[Consumer] = []
-    taken: set[PciAddress] = set()
-    functions: dict[PciAddress, int] = {}
-    vgpus: dict[PciAddress, list[str]] = {a: list(p) for a, p in state.vgpu_held}
-    scarce = list(state.scarce)
+    held = _Held(state)
     for placement in here:
-        demand = demands[placement.demand]
+        demand = instance.problem.demand_by_id[placement.demand]
         found = consumer_of_demand(demand, placement.nodes, state.host, options)
         if found is not None:
             consumers.append(found)
-        for device in placement.devices:
-            profile = demand.gpus[device.index].profile if device.ask == "gpu" else None
-            if profile is not None:
-                vgpus.setdefault(device.address, []).append(profile)
-            elif device.ask == "nic" and demand.nics[device.index].kind == "sriov":
-                functions[device.address] = functions.get(device.address, 0) + 1
-            else:
-                taken.add(device.address)
+        held.place(demand, placement)
     for active in state.actives:
         if active.vm.moid in moved or active.vm.moid == without:
             continue
         if active.consumer is not None:
             consumers.append(active.consumer)
-        _hold(active.holdings, state, taken, functions, vgpus, scarce)
-    cards = tuple(
-        replace(
-            cell.card,
-            address=address,
-            sriov_free_vfs=max(0, cell.card.sriov_free_vfs - functions.get(address, 0)),
-        )
-        for cell in state.cells
-        for address in cell.addresses
-        if address not in taken
-    )
-    cells = build_cells(cards, state.topology)
-    old = {cell.index: cell.addresses for cell in state.cells}
-    new = {address: cell.index for cell in cells for address in cell.addresses}
+        held.hold(active.holdings)
+    cells = held.cells_left()
     items, divisible = as_items(consumers, state.node_ids)
     bound = bound_per_node(consumers, state.node_ids)
     return replace(
@@ -86,38 +63,73 @@ def residual_state(
         divisible=(*state.divisible, *divisible),
         total_room=state.total_room - total(c.whole for c in consumers),
         cells=cells,
-        scarce=tuple(
-            (tuple(sorted({new[a] for cell in group for a in old[cell] if a in new})), count)
-            for group, count in scarce
-        ),
-        vgpu_held=tuple(sorted((a, tuple(sorted(p))) for a, p in vgpus.items())),
+        scarce=held.scarce_in(cells),
+        vgpu_held=tuple(sorted((a, tuple(sorted(p))) for a, p in held.vgpus.items())),
         actives=(),
     )
 
 
-def _hold(
-    holdings: tuple[Claim, ...],
-    state: HostState,
-    taken: set[PciAddress],
-    functions: dict[PciAddress, int],
-    vgpus: dict[PciAddress, list[str]],
-    scarce: list[tuple[tuple[int, ...], int]],
-) -> None:
-    cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
-    for holding in holdings:
-        cards = (holding.address,) if holding.address is not None else holding.candidates
-        if holding.kind == "vf":
-            for card in cards:
-                functions[card] = functions.get(card, 0) + 1
-        elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
-            for card in cards:
-                vgpus.setdefault(card, []).append(holding.profile)
-        elif holding.address is not None:
-            taken.add(holding.address)
-        else:
-            cells = tuple(sorted({cell_of[a] for a in cards if a in cell_of}))
-            if cells:
-                scarce.append((cells, 1))
+class _Held:
+    """What VMs hold of a host's cards: whole ones, functions and vGPUs by card, and so many of some cells."""
+
+    def __init__(self, state: HostState) -> None:
+        self._state = state
+        self._cell_of = {address: cell.index for cell in state.cells for address in cell.addresses}
+        self._taken: set[PciAddress] = set()
+        self._functions: dict[PciAddress, int] = {}
+        self.vgpus: dict[PciAddress, list[str]] = {a: list(p) for a, p in state.vgpu_held}
+        self._scarce = list(state.scarce)
+
+    def place(self, demand: Demand, placement: Placement) -> None:
+        """Count what a new placement takes."""
+        for device in placement.devices:
+            profile = demand.gpus[device.index].profile if device.ask == "gpu" else None
+            if profile is not None:
+                self.vgpus.setdefault(device.address, []).append(profile)
+            elif device.ask == "nic" and demand.nics[device.index].kind == "sriov":
+                self._functions[device.address] = self._functions.get(device.address, 0) + 1
+            else:
+                self._taken.add(device.address)
+
+    def hold(self, holdings: tuple[Claim, ...]) -> None:
+        """Count what a VM holds that stays."""
+        for holding in holdings:
+            cards = (holding.address,) if holding.address is not None else holding.candidates
+            if holding.kind == "vf":
+                for card in cards:
+                    self._functions[card] = self._functions.get(card, 0) + 1
+            elif holding.kind == "vgpu" and holding.group is None and holding.profile is not None:
+                for card in cards:
+                    self.vgpus.setdefault(card, []).append(holding.profile)
+            elif holding.address is not None:
+                self._taken.add(holding.address)
+            else:
+                cells = tuple(sorted({self._cell_of[a] for a in cards if a in self._cell_of}))
+                if cells:
+                    self._scarce.append((cells, 1))
+
+    def cells_left(self) -> tuple[Cell, ...]:
+        """Return the cells of the cards that are left."""
+        cards = tuple(
+            replace(
+                cell.card,
+                address=address,
+                sriov_free_vfs=max(0, cell.card.sriov_free_vfs - self._functions.get(address, 0)),
+            )
+            for cell in self._state.cells
+            for address in cell.addresses
+            if address not in self._taken
+        )
+        return build_cells(cards, self._state.topology)
+
+    def scarce_in(self, cells: tuple[Cell, ...]) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Return, said by some cells, of which so many cards are held without a name."""
+        old = {cell.index: cell.addresses for cell in self._state.cells}
+        new = {address: cell.index for cell in cells for address in cell.addresses}
+        return tuple(
+            (tuple(sorted({new[a] for cell in group for a in old[cell] if a in new})), count)
+            for group, count in self._scarce
+        )
 
 
 def seat(

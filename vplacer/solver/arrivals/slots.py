@@ -54,10 +54,6 @@ class SlotBook:
         for place in self._at:
             self._value(place)
 
-    def of_shape(self, shape: str) -> Sequence[Slot]:
-        """Return the slots left for a shape, by number."""
-        return tuple(self._of_shape.get(shape, {}).values())
-
     def first_of_shape(self, shape: str) -> Slot | None:
         """Return the slot of the lowest number that is left for a shape."""
         return next(iter(self._of_shape.get(shape, {}).values()), None)

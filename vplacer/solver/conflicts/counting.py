@@ -6,7 +6,7 @@ columns. A bound below what is asked for ends the search: how much would fit is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vplacer.solver.column import column_of
@@ -87,13 +87,9 @@ def count_placed(
     options = instance.problem.request.options
     pricers = [Pricer(kind, instance.classes, options, keys) for kind in kinds]
     relaxation = Relaxation(kinds, instance.rows, level, {})
-    columns: list[KindColumn] = []
-    known: set[tuple[int, HostPlan]] = set()
-    for kind, pricer in zip(kinds, pricers, strict=True):
-        today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
-        item = KindColumn(kind.index, column_of(kind.task, instance.classes, options, today))
-        columns.append(item)
-        known.add(item.identity)
+    columns = list(_of_today(instance, kinds, pricers))
+    known = {item.identity for item in columns}
+    for item in columns:
         relaxation.add(item)
     bound: int | None = None
     work = 0.0
@@ -121,15 +117,21 @@ def count_placed(
         return Count(0, bound)
     best = _chosen(instance, kinds, columns, level, seed, groups)
     if best.reached < (wanted if bound is None else min(wanted, bound)):
-        more = [
-            item
-            for item in _filling(instance, kinds, pricers, columns, level, seed)
-            if item.identity not in known
-        ]
-        if more:
+        filling = _filling(instance, kinds, pricers, columns, level, seed)
+        if more := [item for item in filling if item.identity not in known]:
             again = _chosen(instance, kinds, [*columns, *more], level, seed, groups)
             best = max(best, again, key=lambda count: count.reached)
     return replace(best, bound=bound)
+
+
+def _of_today(
+    instance: Instance, kinds: tuple[HostKind, ...], pricers: Sequence[Pricer]
+) -> Iterator[KindColumn]:
+    """Yield the columns of hosts that take nothing new."""
+    for kind, pricer in zip(kinds, pricers, strict=True):
+        today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
+        column = column_of(kind.task, instance.classes, instance.problem.request.options, today)
+        yield KindColumn(kind.index, column)
 
 
 def _filling(

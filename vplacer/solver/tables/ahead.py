@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vplacer.solver.tables.filled_table import FilledTable
 from vplacer.solver.tables.finer import Finer
-from vplacer.solver.tables.node_table import FilledTable, NodeSeating, NodeTable, build_table
+from vplacer.solver.tables.node_table import NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.shares import WAYS, shared_out
 from vplacer.solver.tables.slots import State, Takes, devices

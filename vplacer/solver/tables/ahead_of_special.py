@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.solver.tables.ahead import FilledAhead, narrow
-from vplacer.solver.tables.node_table import FilledTable, NodeTable
+from vplacer.solver.tables.filled_table import FilledTable
+from vplacer.solver.tables.node_table import NodeTable
 from vplacer.solver.tables.shares import WAYS, by_devices, shared_out
 from vplacer.solver.tables.slots import Takes, devices
 from vplacer.solver.tables.step import Step

@@ -26,13 +26,11 @@ CLOSE = 1e-4
 class Relaxed:
     """What a relaxation came to.
 
-    ``bound``: times the scale. ``duals``: the last; ``best``: those of the bound. ``worth``: the best of each
-    kind at these; ``told``: truly, and of every kind.
+    ``value``: times the scale. ``duals``: the last; ``best``: those of the least bound. ``worth``: the best
+    of each kind at these; ``told``: truly, and of every kind.
     """
 
-    bound: int
     value: float
-    rounds: int
     duals: Prices
     best: Prices
     worth: Array
@@ -97,28 +95,15 @@ def relax(
         dearest: rounds at the true prices at most.
         bare: the true prices are those without points, where these only choose between equals.
     """
-    counts = np.array(master.counts, np.int64)
     duals = start if start is not None else master.solve()
-    best: tuple[int, Prices, Array, bool] | None = None
+    priced = _Priced(master, sources, columns, frugal=frugal, bare=bare)
     value, used = 0.0 if start is not None else duals.value, 0
     effort, dear = Effort.CHEAP, 0
     while used < rounds:
         used += 1
         dear += effort is Effort.TRUE
-        added = 0
-        enough = False
-        for tried in (duals if best is None or effort is Effort.TRUE else _mixed(best[1], duals), duals):
-            worth = best_of(sources, seat_duals(tried, master, effort, bare=bare), len(counts), effort)
-            reached = int(counts @ worth) + master.constant(tried)
-            if best is None or reached < best[0]:
-                best = (reached, tried, worth, _told(sources, effort))
-            above = np.array(duals.kind) + 1 if tried is duals else np.zeros(len(counts))
-            if frugal and tried is not duals:
-                above = best_known(master, tried, master.aim.point) + 1
-            added = _add(master, asked(sources, effort), columns, worth, duals, above)
-            enough = not added or dear == dearest or best[0] - value <= close * abs(best[0])
-            if added or tried is duals:
-                break
+        added, best = priced.add(duals, effort)
+        enough = not added or dear == dearest or best.bound - value <= close * abs(best.bound)
         if (used >= least and should_stop()) or (enough and effort is most):
             break
         if added:
@@ -126,17 +111,69 @@ def relax(
             value = duals.value
         if enough:
             effort = Effort(effort + 1)
-            best = None
-    if best is None or (effort is not most and not should_stop()):
-        tried = best[1] if best is not None else duals
-        worth = best_of(sources, seat_duals(tried, master, most, bare=bare), len(counts), most)
-        best = (int(counts @ worth) + master.constant(tried), tried, worth, _told(sources, most))
-    bound, tried, worth, told = best
-    return Relaxed(bound, value, used, duals, tried, worth, told)
+            priced.best = None
+    found = priced.best
+    if found is None or (effort is not most and not should_stop()):
+        found = priced.at(found.prices if found is not None else duals, most)
+    return Relaxed(value, duals, found.prices, found.worth, found.told)
 
 
-def _told(sources: Sequence[Source], effort: Effort) -> bool:
-    return effort is Effort.TRUE and not any(source.untold for source in sources)
+@dataclass(frozen=True)
+class _Bound:
+    """What some duals prove, times the scale, and what each kind is worth then; ``told``: see `Relaxed`."""
+
+    bound: int
+    prices: Prices
+    worth: Array
+    told: bool
+
+
+class _Priced:
+    """Prices at duals of one effort. ``best``: those of the least bound so far."""
+
+    def __init__(
+        self,
+        master: PatternMaster,
+        sources: Sequence[Source],
+        columns: Columns,
+        *,
+        frugal: bool,
+        bare: bool,
+    ) -> None:
+        self._master, self._sources, self._columns = master, sources, columns
+        self._frugal, self._bare = frugal, bare
+        self._counts = np.array(master.counts, np.int64)
+        self.best: _Bound | None = None
+
+    def add(self, duals: Prices, effort: Effort) -> tuple[int, _Bound]:
+        """Add the columns that a master would take at its duals; return how many, and the least bound.
+
+        They are looked for at duals nearer to the best first.
+        """
+        added = 0
+        best = self.best
+        mixed = duals if best is None or effort is Effort.TRUE else _mixed(best.prices, duals)
+        for tried in (mixed, duals):
+            now = self.at(tried, effort)
+            if best is None or now.bound < best.bound:
+                best = self.best = now
+            above = np.array(duals.kind) + 1 if tried is duals else np.zeros(len(self._counts))
+            if self._frugal and tried is not duals:
+                above = best_known(self._master, tried, self._master.aim.point) + 1
+            sources = asked(self._sources, effort)
+            added = _add(self._master, sources, self._columns, now.worth, duals, above)
+            if added or tried is duals:
+                break
+        assert best is not None
+        return added, best
+
+    def at(self, tried: Prices, effort: Effort) -> _Bound:
+        """Price all kinds."""
+        duals = seat_duals(tried, self._master, effort, bare=self._bare)
+        worth = best_of(self._sources, duals, len(self._counts), effort)
+        told = effort is Effort.TRUE and not any(source.untold for source in self._sources)
+        bound = int(self._counts @ worth) + self._master.constant(tried)
+        return _Bound(bound, tried, worth, told)
 
 
 def seat_duals(

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from vplacer.solver.tables.ahead import Ahead, FilledAhead
 from vplacer.solver.tables.ahead_of_special import AheadOfSpecial
+from vplacer.solver.tables.filled_table import FilledTable
 from vplacer.solver.tables.finer import Finer
-from vplacer.solver.tables.node_table import FilledTable, NodeTable
+from vplacer.solver.tables.node_table import NodeTable
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.slots import relies
 from vplacer.solver.tables.step import Choices, Chooser, Rows, Step, with_images
@@ -87,7 +88,6 @@ class Deeper:
         gpus: Sequence[Sequence[bool]],
     ) -> None:
         """Take the steps of a family, its tables, what its hosts begin with, and which slots are GPUs."""
-        self.depth = MOST_DEPTH
         # What only some members have comes first: after it, hosts go on as if they were all alike.
         ordered = sorted(steps, key=lambda step: step.only is None)
         self.steps = tuple(with_images(s, starts, tables) if s.only is None else s for s in ordered)
@@ -193,7 +193,6 @@ class _Search:
         ahead: tuple[FilledAhead, FilledAhead],
         known: Array,
     ) -> None:
-        self.depth = deeper.depth
         self.most_carried = min(deeper.finer.carried, max(CARRIED, CARRIED_A_MEMBER * len(known)))
         self.chooser, self.tables, self.starts = deeper.chooser, deeper.tables, deeper.starts
         self.filled, self.looks, self.special = filled, deeper.looks, deeper.special
@@ -214,7 +213,7 @@ class _Search:
         self.value = known.copy()
         self.most = known.copy()
         self.levels: list[_Level] = []
-        self.carried = [0] * (self.depth + 1)
+        self.carried = [0] * (MOST_DEPTH + 1)
         self.found: dict[int, Begun] = {}
 
     def run(self) -> tuple[dict[int, Begun], Array]:
@@ -253,7 +252,7 @@ class _Search:
             )
         gain: Array = most - self.value[level.rows.member]
         better: Array = np.nonzero(gain > 0)[0]
-        carried = 0 if depth == self.depth else max(0, self.most_carried - self.carried[depth])
+        carried = 0 if depth == MOST_DEPTH else max(0, self.most_carried - self.carried[depth])
         if better.size > carried:
             better = better[np.argsort(-gain[better], kind="stable")]
             np.maximum.at(self.most, level.rows.member[better[carried:]], most[better[carried:]])

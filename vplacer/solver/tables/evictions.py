@@ -36,7 +36,6 @@ class Beginning:
 
     host: int
     gone: tuple[Mover, ...]
-    bare: bool
     member: Member
 
 
@@ -104,13 +103,13 @@ def with_evictions(
     copies: dict[int, list[int]] = {}
     for number, member in enumerate(family.members):
         host, bare = hosts[id(member.kind)]
-        beginnings[id(member.kind)] = Beginning(host, tuple(movers[host]) if bare else (), bare, member)
+        beginnings[id(member.kind)] = Beginning(host, tuple(movers[host]) if bare else (), member)
         if not bare:
             continue
         for gone, kind, sizes in _parts(member, movers[host]):
             copies.setdefault(number, []).append(len(members))
-            members.append(Member(kind, member.slots, sizes, light=True))
-            beginnings[id(kind)] = Beginning(host, gone, False, member)
+            members.append(Member(kind, member.slots, sizes))
+            beginnings[id(kind)] = Beginning(host, gone, member)
     only = {
         name: frozenset({*numbers, *(copy for number in numbers for copy in copies.get(number, ()))})
         for name, numbers in family.only.items()

@@ -24,15 +24,11 @@ from vplacer.solver.tables.vgpu_room import vgpu_room
 
 @dataclass(frozen=True)
 class Member:
-    """A kind of host in its family: free devices per node position and slot.
-
-    ``light``: its best need not be exact; several VMs over more than one node are not tried on it.
-    """
+    """A kind of host in its family: free devices per node position and slot."""
 
     kind: HostKind
     slots: tuple[Slot, ...]
     sizes: Mapping[tuple[int, Slot], int]
-    light: bool = False
 
 
 @dataclass(frozen=True)

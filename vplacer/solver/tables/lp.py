@@ -94,7 +94,6 @@ class PatternMaster:
         classes: Sequence[DemandClass],
         rows: RowSet,
         aim: Aim,
-        limits: Mapping[int, int] | None = None,
     ) -> None:
         """Write the programme without columns.
 
@@ -104,9 +103,8 @@ class PatternMaster:
             classes: all classes.
             rows: rows that couple hosts.
             aim: what is maximised.
-            limits: VMs of each class that may be placed; None = all of it.
         """
-        self.limits = limits or {i: classes[i].count for item in items for i in item.classes}
+        self.limits = {i: classes[i].count for item in items for i in item.classes}
         self.counts, self.items, self.classes = counts, items, classes
         self.rows, self.aim, self.scale = rows, aim, aim.scale
         self.solver = pywraplp.Solver.CreateSolver("GLOP")

@@ -68,8 +68,8 @@ def host_groups(site: MovingSite) -> tuple[HostGroup, ...]:
 class MovingParts:
     """Tables and models of all hosts.
 
-    ``moving``: prices by tables. ``others``: hosts as they are that no table prices. ``beyond``: bounds of
-    hosts without their movers that no table prices. ``prover``: the members of the tables by the host model.
+    ``moving``: prices by tables. ``others``: hosts as they are that no table prices. ``prover``: the members
+    of the tables by the host model.
     """
 
     def __init__(

@@ -1,12 +1,9 @@
-"""Levels "placed" of many hosts some of whose running VMs may move."""
+"""Levels "placed" of a block of hosts some of whose running VMs may move."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy.typing as npt
 
 from vplacer.solver.tables.column_search import Columns, Relaxed, relax, seat_duals
 from vplacer.solver.tables.dive import Dive
@@ -21,8 +18,6 @@ from vplacer.solver.tables.moving_source import Taken
 from vplacer.solver.tables.moving_trim import trimmed
 from vplacer.solver.tables.placed import TOGETHER_SCALE, weights_by_priority, weights_together
 from vplacer.solver.tables.sources import Effort, Source
-
-Array = npt.NDArray[Any]
 
 CLOSE = 1e-3
 """Gap of the relaxation at which it is left: whole columns lose more."""

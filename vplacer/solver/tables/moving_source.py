@@ -121,13 +121,9 @@ class MovingSource:
         best: Array = np.maximum(worth[self._chosen], 0)
         return best
 
-    def chosen(self, numbers: Sequence[int]) -> list[int]:
-        """Return the beginnings of the last prices of some hosts."""
-        return [int(self._chosen[number]) for number in numbers]
-
     def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
         """Return the columns of the last prices of some hosts, by number here."""
-        members = self.chosen(numbers)
+        members = [int(self._chosen[number]) for number in numbers]
         found = []
         for member, column in zip(members, self.tables.columns(members), strict=True):
             key = (member, id(column))

@@ -8,7 +8,7 @@ where all sizes are multiples of the units.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vplacer.errors import InternalError
+from vplacer.solver.tables.filled_table import FilledTable, Kept
 from vplacer.solver.tables.slots import (
     Opening,
     Promise,
@@ -58,17 +59,6 @@ class Units:
     memory_mib: int
 
 
-@dataclass(frozen=True)
-class _Choices:
-    """What may be placed next in one state: sizes in units, value, way to the residual after, seating."""
-
-    cores: Ints
-    memory: Ints
-    value: Ints
-    step: Ints
-    seating: Ints
-
-
 @dataclass
 class NodeTable:
     """One kind of node.
@@ -94,7 +84,7 @@ class NodeTable:
     _relied: tuple[bool, ...] = ()
     _broken: tuple[bool, ...] = ()
     _beside: dict[Takes, Ints] = field(default_factory=dict)
-    _alike: dict[tuple[int, int, int, int], list[int]] = field(default_factory=dict)
+    _alike: dict[_Look, list[int]] = field(default_factory=dict)
 
     def flat(self, state: Any, cores: Any, memory: Any) -> Any:
         """Return the position of a residual in ``values``: of one, or of an array of them."""
@@ -176,11 +166,8 @@ class NodeTable:
                     return [number, *rest]
         return None
 
-    def _undominated(
-        self, members: tuple[int, ...], worth: Sequence[int], least: int = 0
-    ) -> list[tuple[int, int, int, int]]:
-        """(cores, memory, value, seating) of those worth more than ``least`` that no other of the group makes
-        needless."""
+    def _undominated(self, members: tuple[int, ...], worth: Sequence[int], least: int = 0) -> list[Kept]:
+        """Those worth more than ``least`` that no other of the group makes needless."""
         sized = []
         for number in members:
             seating = self.seatings[number]
@@ -189,15 +176,13 @@ class NodeTable:
             if worth[number] > least and cores <= self.most[0] and memory <= self.most[1]:
                 sized.append((cores, memory, worth[number], number))
         sized.sort(key=lambda s: (-s[2], s[0], s[1], s[3]))
-        kept: list[tuple[int, int, int, int]] = []
+        kept: list[Kept] = []
         for one in sized:
             if not any(k[0] <= one[0] and k[1] <= one[1] for k in kept):
                 kept.append(one)
         return kept
 
-    def _number_type(
-        self, kept: list[list[tuple[int, int, int, int]]], *, tied: bool
-    ) -> type[np.int32] | type[np.int64]:
+    def _number_type(self, kept: list[list[Kept]], *, tied: bool) -> type[np.int32] | type[np.int64]:
         """The smaller number type that no sum of values on a node can overflow."""
         every = [one for group in kept for one in group]
         most = max((value for _, _, value, _ in every), default=0)
@@ -205,9 +190,7 @@ class NodeTable:
         small = most * (self.most[0] // max(1, least) + 1) < 2**31
         return np.int32 if small and not (tied and self.promises) else np.int64
 
-    def _without_devices(
-        self, kept: list[tuple[int, int, int, int]], kind: type[np.int32] | type[np.int64]
-    ) -> Ints:
+    def _without_devices(self, kept: list[Kept], kind: type[np.int32] | type[np.int64]) -> Ints:
         """The best of VMs that take no device: any number of each."""
         width, height = self.most[0] + 1, self.most[1] + 1
         base = np.zeros((width, height), kind)
@@ -218,73 +201,7 @@ class NodeTable:
         return base
 
 
-@dataclass
-class FilledTable:
-    """A table for some values of the seatings: the best value of each residual, and how it is reached."""
-
-    values: Ints
-    most: tuple[int, int]
-    _after: tuple[tuple[tuple[int, int], ...], ...]
-    _kept: tuple[list[list[tuple[int, int, int, int]]], ...]
-    _broken: tuple[bool, ...]
-    _choices: dict[int, _Choices] = field(default_factory=dict)
-    _traced: dict[int, tuple[int, ...]] = field(default_factory=dict)
-
-    def trace(self, flats: Sequence[int]) -> None:
-        """Find seatings, by number, whose values add up to the value of each of some residuals.
-
-        They are then told by `traced`.
-        """
-        height = self.most[1] + 1
-        size = (self.most[0] + 1) * height
-        names = [flat for flat in dict.fromkeys(flats) if flat not in self._traced]
-        found: list[list[int]] = [[] for _ in names]
-        at = np.array(names, np.int64)
-        open_rows = np.arange(len(names))
-        broken_states = np.array(self._broken, bool)
-        while len(open_rows):
-            here = at[open_rows]
-            open_rows = open_rows[(self.values[here] > 0) | broken_states[here // size]]
-            states = at[open_rows] // size
-            for state in np.unique(states):
-                rows = open_rows[states == state]
-                self._step(int(state), rows, at, found, size, height)
-        for flat, numbers in zip(names, found, strict=True):
-            self._traced[flat] = tuple(sorted(numbers))
-
-    def traced(self, flat: int) -> tuple[int, ...]:
-        """Return the seatings found for a residual."""
-        return self._traced[flat]
-
-    def _step(self, state: int, rows: Ints, at: Ints, found: list[list[int]], size: int, height: int) -> None:
-        """Place one VM on each of some residuals of one state."""
-        options = self._options(state)
-        here = at[rows]
-        cores, memory = (here % size) // height, here % height
-        fits = (options.cores <= cores[:, None]) & (options.memory <= memory[:, None])
-        then = np.where(fits, here[:, None] + options.step, 0)
-        hit = fits & (self.values[then] + options.value == self.values[here][:, None])
-        chosen = hit.argmax(axis=1)
-        at[rows] = then[np.arange(len(rows)), chosen]
-        for row, number in zip(rows.tolist(), options.seating[chosen].tolist(), strict=True):
-            found[row].append(number)
-
-    def _options(self, state: int) -> _Choices:
-        known = self._choices.get(state)
-        if known is None:
-            groups = self._kept[state]
-            rows = [(*kept, then) for group, then in self._after[state] for kept in groups[group]]
-            rows += [(*kept, state) for kept in groups[0]]
-            array = np.array(rows, np.int64).reshape(len(rows), 5)
-            height = self.most[1] + 1
-            size = (self.most[0] + 1) * height
-            step = (array[:, 4] - state) * size - array[:, 0] * height - array[:, 1]
-            known = _Choices(array[:, 0], array[:, 1], array[:, 2], step, array[:, 3])
-            self._choices[state] = known
-        return known
-
-
-def _shifted(kept: list[tuple[int, int, int, int]], after: Ints, room: Ints) -> Ints:
+def _shifted(kept: list[Kept], after: Ints, room: Ints) -> Ints:
     """The best that begins with one of some seatings and goes on in the state after it."""
     width, height = after.shape
     best = np.full((width, height), NEVER if after.dtype == np.int64 else 0, after.dtype)
@@ -324,14 +241,7 @@ def build_table(
     others = set(beside)
     states = _closure(set(starts), [*contents, *others], openings, promises)
     slots = len(states[0]) if states else 0
-    orders = symmetries(_untied(contents, promises), slots, fixed(openings, promises))
-    # Where somebody relies on a promise, slots change places with what is promised of them.
-    promised: dict[Takes, frozenset[_Look]] = {promise.look: frozenset() for promise in promises}
-    tied = symmetries({**contents, **promised}, slots, fixed(openings)) if promises else orders
-
-    def stand_in(state: State) -> State:
-        return canonical(state, tied if relied_on(state, promises) else orders)
-
+    orders, stand_in = _stand_ins(contents, slots, openings, promises)
     stands = [stand_in(state) for state in states]
     # What is left after anything is taken comes before.
     kept = sorted(set(stands), key=lambda state: (most_devices(state, openings), state))
@@ -361,6 +271,24 @@ def build_table(
         _relied=tuple(relied_on(state, promises) for state in kept),
         _broken=tuple(broken(state, promises) for state in kept),
     )
+
+
+def _stand_ins(
+    contents: Mapping[Takes, frozenset[_Look]],
+    slots: int,
+    openings: Sequence[Opening],
+    promises: Sequence[Promise],
+) -> tuple[list[tuple[int, ...]], Callable[[State], State]]:
+    """In which orders slots change places where nobody relies on a promise, and what stands for a state."""
+    orders = symmetries(_untied(contents, promises), slots, fixed(openings, promises))
+    # Where somebody relies on a promise, slots change places with what is promised of them.
+    promised: dict[Takes, frozenset[_Look]] = {promise.look: frozenset() for promise in promises}
+    tied = symmetries({**contents, **promised}, slots, fixed(openings)) if promises else orders
+
+    def stand_in(state: State) -> State:
+        return canonical(state, tied if relied_on(state, promises) else orders)
+
+    return orders, stand_in
 
 
 def _untied(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.tables.deeper import Begun, Deeper
-from vplacer.solver.tables.node_table import FilledTable
+from vplacer.solver.tables.filled_table import FilledTable
 from vplacer.solver.tables.plain import seated
 from vplacer.solver.tables.pooled import Pooled
 from vplacer.solver.tables.seatings import Seating
@@ -187,13 +187,8 @@ class TablePrices:
             self._seated[key] = tuple(sorted(found.items()))
         return self._seated[key]
 
-    @property
-    def open_kinds(self) -> list[int]:
-        """Kinds whose best may be better than the last prices say."""
-        return self.open_in(set(range(len(self.starts))))
-
     def open_in(self, families: Collection[int]) -> list[int]:
-        """Return those of some families."""
+        """Return the kinds of some families whose best may be better than the last prices say."""
         return [
             first + index
             for number, (first, starts) in enumerate(zip(self.first, self.starts, strict=True))

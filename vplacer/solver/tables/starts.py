@@ -6,7 +6,7 @@ what is placed already. The best of a kind is the best of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,23 +20,20 @@ from vplacer.solver.tables.deeper import Deeper
 from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.finer import Finer
 from vplacer.solver.tables.floating_rows import RowMaker
-from vplacer.solver.tables.node_slots import Node
+from vplacer.solver.tables.node_slots import Node, build_nodes
 from vplacer.solver.tables.node_table import NodeSeating, NodeTable, build_table
 from vplacer.solver.tables.plain import plain_groups
 from vplacer.solver.tables.pooled import Pooled
-from vplacer.solver.tables.promises import NodePromises, gaining, node_promises
+from vplacer.solver.tables.promises import gaining
 from vplacer.solver.tables.reachable import floats
 from vplacer.solver.tables.residuals import Again, Residuals
 from vplacer.solver.tables.richness import MOST_SHARED_STATES, MOST_STATES, StateCount
 from vplacer.solver.tables.seatings import Seating
-from vplacer.solver.tables.slots import Opening, Promise, State, Takes, devices, is_gpu, is_shared, slot_order
+from vplacer.solver.tables.slots import Opening, Promise, State, Takes, devices, is_gpu, is_shared
 from vplacer.solver.tables.step import Rows, Step
 from vplacer.solver.tables.units import units_for
 
 Array = npt.NDArray[Any]
-
-MOST_NODES_TIED = 2
-"""Nodes of hosts whose tables keep track of promises."""
 
 
 @dataclass
@@ -134,61 +131,11 @@ class _Plan:
         self.profiles = tuple(sorted({name for s in family.seatings for name, _ in s.tokens}))
         states = [member.kind.task.state for member in family.members]
         self.cards = SharedCards(states, self.profiles, choosing=not nearly)
-        self.nodes: list[Node] = []
-        self.spanning: list[int] = []
-        self._sort()
+        self.nodes, self.spanning = build_nodes(family, self.positions, self.cards, self.profiles)
         real = sum(position >= 0 for position in self.positions)
         self.splits = [self.cards.splits(number, real) for number in range(len(family.members))]
         self.keys: list[object] = []
         self.too_rich = self._too_rich()
-
-    def _sort(self) -> None:
-        """Sort the seatings: those of one node to their node, the others to the host."""
-        mine: dict[int, list[int]] = {position: [] for position in self.positions}
-        for number, seating in enumerate(self.family.seatings):
-            alone = len(seating.parts) == 1 and seating.parts[0].amount.millicores > 0
-            if alone and number not in self.family.only:
-                mine[seating.parts[0].position].append(number)
-            else:
-                self.spanning.append(number)
-        for position in self.positions:
-            slots: set[object] = set()
-            if position >= 0:
-                slots |= {("token", name) for name in self.profiles}
-                slots |= {("cards",)} if self.cards.gives else set()
-            for seating in self.family.seatings:
-                slots |= {
-                    slot for part in seating.parts if part.position == position for slot, _ in part.takes
-                }
-            ordered = tuple(sorted(slots, key=slot_order))
-            at = {slot: number for number, slot in enumerate(ordered)}
-            tied = self._tied(position, len(ordered))
-            made = [self._node_seating(self.family.seatings[n], at, tied) for n in mine[position]]
-            order = sorted(range(len(made)), key=lambda n: (made[n].item, made[n].takes, made[n].points))
-            openings = self.cards.openings(ordered) if position >= 0 else ()
-            self.nodes.append(
-                Node(
-                    ordered,
-                    tuple(made[n] for n in order),
-                    tuple(mine[position][n] for n in order),
-                    openings,
-                    tied,
-                )
-            )
-
-    def _tied(self, position: int, slots: int) -> NodePromises:
-        """The promises of a node; none where its cores are shared with other nodes (see `Pooled`)."""
-        few = position >= 0 and len(self.state.node_ids) <= MOST_NODES_TIED
-        return node_promises(self.family.seatings if few else (), position, slots)
-
-    def _node_seating(self, seating: Seating, at: Mapping[object, int], tied: NodePromises) -> NodeSeating:
-        part = seating.parts[0]
-        takes = {at[slot]: count for slot, count in part.takes} | dict(tied.takes(seating))
-        takes |= {at["token", name]: count for name, count in seating.tokens}
-        amount = part.amount
-        return NodeSeating(
-            seating.item, tuple(sorted(takes.items())), amount.millicores, amount.memory_mib, seating.points
-        )
 
     def _too_rich(self) -> bool:
         count = StateCount(len(self.nodes), self._most)
@@ -290,8 +237,7 @@ class _Plan:
             self.spanning = [name for name in self.spanning if name not in finer.plain.names]
         begins: list[tuple[int, ...]] = [()]
         done = [(at, 0)]
-        light = {index for index, member in enumerate(self.family.members) if member.light}
-        twice = self._begin(at, begins, done, tables) - light
+        twice = self._begin(at, begins, done, tables)
         loose = any(seating.splits for seating in self.family.seatings)
         seatings = self.family.seatings
         relying = [n for n in self.spanning if any(node.tied.kept(seatings[n]) for node in self.nodes)]

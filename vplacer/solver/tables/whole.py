@@ -115,11 +115,6 @@ def worth_of(master: PatternMaster, counts: Sequence[float]) -> float:
     return value
 
 
-def choose_near(master: PatternMaster, solution: Sequence[float], seed: int) -> tuple[int, ...] | None:
-    """Return how often each column is taken, near a relaxed solution; None if that was not found."""
-    return _Rounding(master, _floor(solution), _split(master, solution)).solve(seed)
-
-
 class _Rounding:
     """The integer programme over some kinds; of the others, what is kept stays."""
 
