@@ -26,7 +26,6 @@ model of a hundred of them is solved sooner than their prices converge."""
 
 TRIED_SHARE = 0.25
 
-
 WORK_A_BLOCK = 2.0
 """Work of what a block of hosts can take once VMs have moved: it may still be chosen beside other blocks."""
 

@@ -16,7 +16,7 @@ from vplacer.solver.host_state import HostState
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.tables.families import Family, Member
 from vplacer.solver.tables.movers import Mover
-from vplacer.solver.tables.seatings import Part, Slot
+from vplacer.solver.tables.seatings import Part, Place, Slot, cell_position
 
 MOST_SETS = 32
 """Sets of VMs that may leave a host, the small ones first, beside the one of all of them."""
@@ -74,14 +74,12 @@ def seat_of(mover: Mover, member: Member) -> TodaysSeat | None:
     return TodaysSeat(parts, tuple(sorted(tokens.items())))
 
 
-def _places(member: Member) -> dict[object, tuple[int, Slot]]:
+def _places(member: Member) -> dict[object, Place]:
     state = member.kind.task.state
-    found: dict[object, tuple[int, Slot]] = {}
-    for cell, slot in zip(state.cells, member.slots, strict=True):
-        node = cell.card.node
-        position = state.node_position(node) if node is not None and node in state.node_ids else -1
+    found: dict[object, Place] = {}
+    for number, (cell, slot) in enumerate(zip(state.cells, member.slots, strict=True)):
         for address in cell.addresses:
-            found[address] = (position, slot)
+            found[address] = (cell_position(state, number), slot)
     return found
 
 

@@ -34,14 +34,20 @@ class MovingAnswer:
 
 
 class MovingSearch:
-    """One search."""
+    """One search. ``weight``: of each class of new VMs; ``worth``: the most of an item's classes."""
 
     def __init__(self, site: MovingSite, seed: int, should_stop: Callable[[], bool]) -> None:
         self.site, self.seed, self.should_stop = site, seed, should_stop
         self.classes = site.instance.classes
         found = moving_items(site)
         self.items, self.rows, self.item_of = found.items, found.rows, found.of_kind
-        self.weights = weights_by_priority(self.classes[i] for item in self.items for i in item.classes)
+        mine = (self.classes[index] for item in self.items for index in item.classes)
+        self.weight = weights_together(weights_by_priority(mine))
+        self.worth = {
+            item.index: max(self.weight[index] for index in item.classes)
+            for item in self.items
+            if item.classes
+        }
         self.groups = host_groups(site)
         self.counts = [len(group.positions) for group in self.groups]
         self.check = LeavingCheck(site, found.items, seed)
@@ -63,12 +69,12 @@ class MovingSearch:
 
         ``known``: prices of another block of hosts with the same items, to begin with.
         """
-        aim = Aim(weights_together(self.weights), 1, TOGETHER_SCALE)
+        aim = Aim(self.weight, 1, TOGETHER_SCALE)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
         relaxed = self._relaxed(master, self._start(master, known))
         dive = Dive(master, self.sources, self.columns, self.should_stop, self._open())
         # Seats that nobody takes are in the way of those who have none.
-        found = self._mended(trimmed(dive.run(), master.asked, self.parts.moving), aim)
+        found = self._mended(trimmed(dive.run(), master.asked, self.parts.moving))
         whole = trimmed(found, master.asked, self.parts.moving)
         return MovingAnswer(whole, relaxed.best)
 
@@ -92,16 +98,10 @@ class MovingSearch:
             if group.host.movers or not kinds.isdisjoint(group.host.still.options)
         ]
 
-    def _mended(self, whole: Whole, aim: Aim) -> Whole:
-        worth = {
-            item.index: max(aim.weight.get(index, 0) for index in item.classes)
-            for item in self.items
-            if item.classes
-        }
-        self.worth = worth
+    def _mended(self, whole: Whole) -> Whole:
         movers = [group.host.movers for group in self.groups]
-        mender = Mender(whole, self.items, worth, movers, self.parts.moving, self.parts.seatings, self.holds)
-        return mender.run()
+        moving, seatings = self.parts.moving, self.parts.seatings
+        return Mender(whole, self.items, self.worth, movers, moving, seatings, self.holds).run()
 
     def holds(self, column: LightColumn) -> bool:
         """Whether a host takes a column, by the host model."""

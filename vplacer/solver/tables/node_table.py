@@ -36,7 +36,6 @@ Ints = npt.NDArray[Any]
 NEVER = -(1 << 60)
 """Worth of a residual in which a promise cannot be kept any more: no VMs make up for it."""
 
-
 _Look = tuple[int, int, int, int]
 
 

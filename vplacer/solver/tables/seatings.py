@@ -127,7 +127,7 @@ def _loose(option: Option, state: HostState, slots: tuple[Slot, ...]) -> tuple[P
     for use in option.uses:
         if use.bound_by is not BoundBy.STATIC:
             found |= {
-                (_position(state, cell), slots[cell])
+                (cell_position(state, cell), slots[cell])
                 for cell, _ in use.cells
                 if not takes_function(use, state.cells[cell])
             }
@@ -148,9 +148,9 @@ def _settles(option: Option, state: HostState, slots: tuple[Slot, ...]) -> tuple
     for use in option.uses:
         taken.update(dict(use.cells))
     gone = {cell for cell in option.settles if state.cells[cell].size > taken[cell]}
-    places = {(_position(state, cell), slots[cell]) for cell in gone}
+    places = {(cell_position(state, cell), slots[cell]) for cell in gone}
     for number, cell in enumerate(state.cells):
-        inside = (_position(state, number), slots[number]) in places
+        inside = (cell_position(state, number), slots[number]) in places
         if inside and (cell.card.vgpu or cell.card.label not in labels):
             return ()
         if inside and number not in gone and cell.size > taken[number]:
@@ -160,8 +160,8 @@ def _settles(option: Option, state: HostState, slots: tuple[Slot, ...]) -> tuple
     return tuple(sorted(places, key=str))
 
 
-def _position(state: HostState, cell: int) -> int:
-    """Position of the node that a cell is on, -1 if that is unknown."""
+def cell_position(state: HostState, cell: int) -> int:
+    """Return the position of the node that a cell is on, -1 if that is unknown."""
     node = state.cells[cell].card.node
     return state.node_position(node) if node is not None and node in state.node_ids else -1
 
@@ -209,6 +209,6 @@ def _devices(
             if takes_function(use, cell):
                 slot = ("function", *slot)
                 plain = plain and not cell.card.passthrough
-            here = found.setdefault(_position(state, index), {})
+            here = found.setdefault(cell_position(state, index), {})
             here[slot] = here.get(slot, 0) + count
     return found, tuple(sorted(tokens.items())), plain

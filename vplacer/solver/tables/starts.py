@@ -1,6 +1,6 @@
 """What each host can begin with: the residuals of its nodes, as it is and after a VM that spans them.
 
-Every row of `Starts` is one beginning of one kind of host: a position in the table of each node, and
+Every row of `FamilyStarts` is one beginning of one kind of host: a position in the table of each node, and
 what is placed already. The best of a kind is the best of its rows.
 """
 
