@@ -72,7 +72,7 @@ def test_moves_let_more_in(problem: Problem) -> None:
 
 def _in_clusters(monkeypatch: pytest.MonkeyPatch) -> Problem:
     monkeypatch.setattr(families, "HOSTS_A_CLUSTER", 8)
-    monkeypatch.setattr(moving_blocks, "MOST_TOGETHER", 16)
+    monkeypatch.setattr(moving_blocks, "MOST_HOSTS", 16)
     return fleet_problem(Variant(hosts=36, shapes=16, movable=0.4, fill=0.8, seed=6))
 
 
@@ -123,7 +123,7 @@ def test_what_was_found_is_kept_when_it_is_stopped(monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("large")
 def test_gangs_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(families, "HOSTS_A_CLUSTER", 8)
-    monkeypatch.setattr(moving_blocks, "MOST_TOGETHER", 16)
+    monkeypatch.setattr(moving_blocks, "MOST_HOSTS", 16)
     problem = fleet_problem(Variant(hosts=36, shapes=16, movable=0.4, fill=0.8, seed=6, gangs=2))
     found = _solved(problem)  # solutions are judged before they are returned
     placed = {placement.demand for placement in found.placements}

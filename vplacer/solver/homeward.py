@@ -13,7 +13,7 @@ from vplacer.constraints.judge import check_hosts
 from vplacer.constraints.state import Placement, Problem, State
 from vplacer.solver.levels import change_cost
 
-MOST_TOGETHER = 12
+MOST_AT_ONCE = 12
 """VMs that go home together at most."""
 
 
@@ -55,7 +55,7 @@ class _Homeward:
     def _goes(self, demand: str) -> bool:
         """Let a VM go home, with those that are in its way."""
         home = {demand}
-        while len(home) <= MOST_TOGETHER:
+        while len(home) <= MOST_AT_ONCE:
             full = self._full(home)
             if not full:
                 for each in home:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import Placement, Problem, State
@@ -18,9 +19,11 @@ from vplacer.solver.instance import Instance
 from vplacer.solver.moved_hosts import tasks_after
 from vplacer.solver.moving_blocks import blocks_of
 from vplacer.solver.part import part_of, tied_classes
-from vplacer.solver.tables.lp import Prices
 from vplacer.solver.tables.movers import moving_site
 from vplacer.solver.tables.moving_source import LIMITS
+
+if TYPE_CHECKING:
+    from vplacer.solver.tables.moving_search import MovingAnswer
 
 Placed = tuple[Placement, ...]
 
@@ -57,7 +60,7 @@ class MovesSearch:
         self._priorities = sorted({cls.demand.priority for cls in self.held.classes}, reverse=True)
         self.moved: dict[str, Placement] = {}
         self.new: dict[str, Placement] = {}
-        self._prices: Prices | None = None
+        self._last: MovingAnswer | None = None
 
     def run(self, answer: Answer, placed: Placed) -> Moved:
         """Return what was found, from the best with nothing moved: its answer, and where the new VMs are."""
@@ -99,8 +102,7 @@ class MovesSearch:
         if site is None:
             return
         search = MovingSearch(site, self.seed, self.should_stop)
-        found = search.run(self._prices)
-        self._prices = found.prices
+        found = self._last = search.run(self._last)
         placements = placements_of(search, sound(search, found.whole), self.today)
         moved = {p.demand: p for p in placements if p.demand in home and not p.stays}
         if moved and not self.should_stop():

@@ -9,7 +9,7 @@ from vplacer.constraints.state import Problem
 from vplacer.constraints.supply import Amount
 from vplacer.solver.host_state import untouched_state
 
-MOST_TOGETHER = 100
+MOST_HOSTS = 100
 """Hosts of a block, beyond which no cluster is added: the search of a block takes more than twice as long on
 twice as many hosts."""
 
@@ -41,7 +41,7 @@ def blocks_of(problem: Problem, home: Mapping[str, str], barred: Collection[str]
     blocks: list[list[str]] = []
     for cluster in sorted(given, key=lambda name: (-given[name], name)):
         hosts = hosts_of[cluster]
-        if not blocks or len(blocks[-1]) + len(hosts) > MOST_TOGETHER:
+        if not blocks or len(blocks[-1]) + len(hosts) > MOST_HOSTS:
             blocks.append([])
         blocks[-1] += hosts
     return [tuple(block) for block in blocks]

@@ -73,7 +73,7 @@ def moving_site(
 ) -> MovingSite | None:
     """Return the site with what may move; None where rules or sums over hosts say of a mover where it may be.
 
-    The kinds of movers, and so the items, are those of all hosts: in every block the same.
+    The kinds of movers are those of all hosts: in every block the same.
 
     Args:
         problem: the problem.

@@ -9,6 +9,7 @@ from vplacer.solver.tables.column_search import Columns, Relaxed, relax, seat_du
 from vplacer.solver.tables.dive import Dive
 from vplacer.solver.tables.evictions import Beginning
 from vplacer.solver.tables.fitting import Seats
+from vplacer.solver.tables.items import Item
 from vplacer.solver.tables.lp import Aim, LightColumn, PatternMaster, Prices, Whole, first_prices
 from vplacer.solver.tables.mend import Mender
 from vplacer.solver.tables.movers import MovingSite
@@ -27,10 +28,11 @@ MOST_ROUNDS = 40
 
 @dataclass(frozen=True)
 class MovingAnswer:
-    """Columns of hosts, and the prices of the relaxation."""
+    """Columns of hosts, and the prices of the relaxation, of these items."""
 
     whole: Whole
     prices: Prices
+    items: tuple[Item, ...]
 
 
 class MovingSearch:
@@ -64,10 +66,10 @@ class MovingSearch:
         numbers = self.parts.own.of_seatings(task, seats, beginning.member)
         return self.check.plan(self.groups[beginning.host].host, beginning.gone, numbers) is not None
 
-    def run(self, known: Prices | None = None) -> MovingAnswer:
+    def run(self, known: MovingAnswer | None = None) -> MovingAnswer:
         """Search all priorities at once.
 
-        ``known``: prices of another block of hosts with the same items, to begin with.
+        ``known``: of another block of hosts, whose prices to begin with if its items are the same.
         """
         aim = Aim(self.weight, 1, TOGETHER_SCALE)
         master = PatternMaster(self.counts, self.items, self.classes, self.rows, aim)
@@ -76,14 +78,14 @@ class MovingSearch:
         # Seats that nobody takes are in the way of those who have none.
         found = self._mended(trimmed(dive.run(), master.asked, self.parts.moving))
         whole = trimmed(found, master.asked, self.parts.moving)
-        return MovingAnswer(whole, relaxed.best)
+        return MovingAnswer(whole, relaxed.best, self.items)
 
-    def _start(self, master: PatternMaster, known: Prices | None) -> Prices:
+    def _start(self, master: PatternMaster, known: MovingAnswer | None) -> Prices:
         """Prices to begin with: those known, else those of nothing moved and what leaving lets in."""
         first = first_prices(master.aim, self.items, self.rows, len(self.counts))
-        if known is not None and len(known.cover) == len(first.cover):
-            row = {name: known.row.get(name, 0) for name in first.row}
-            return replace(first, cover=known.cover, cap=known.cap, row=row)
+        if known is not None and known.items == self.items:
+            row = {name: known.prices.row.get(name, 0) for name in first.row}
+            return replace(first, cover=known.prices.cover, cap=known.prices.cap, row=row)
         self.parts.moving.still = True
         still = self._relaxed(master, first)
         self.parts.moving.still = False

@@ -19,7 +19,7 @@ from vplacer.solver.tables.sources import Duals, TableSource
 
 Array = npt.NDArray[Any]
 
-DEAR = 300
+MOVE_WEIGHT = 300
 """Points that a unit of a move's cost counts: stopping and moving a VM, as much as 0.2 GPUs of the lowest
 priority. The relaxation is left near its best, and what moves for less is not worth it."""
 
@@ -68,7 +68,7 @@ class MovingSource:
         pairs = [(n, self.item_of[m.kind]) for n, begun in enumerate(self.beginnings) for m in begun.gone]
         charged = np.array(pairs, np.int64).reshape(len(pairs), 2)
         self._owner, self._item = charged[:, 0], charged[:, 1]
-        self._size = np.array([sum(m.cost * DEAR for m in b.gone) for b in beginnings], np.int64)
+        self._size = np.array([sum(m.cost * MOVE_WEIGHT for m in b.gone) for b in beginnings], np.int64)
         self._counts = {
             name: np.array([sum(m.cold or not LIMITS[name] for m in b.gone) for b in beginnings], np.int64)
             for name in self._limits
@@ -163,7 +163,7 @@ class MovingSource:
             points += seating.points * number
         for mover in leaving:
             count[self.item_of[mover.kind]] -= 1
-            points -= mover.cost * DEAR
+            points -= mover.cost * MOVE_WEIGHT
         every = dict(terms)
         for name in self._limits:
             every[name] = sum(mover.cold or not LIMITS[name] for mover in leaving)
