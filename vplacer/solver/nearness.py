@@ -121,36 +121,41 @@ def nics_near(
 ) -> bool:
     """Whether each NIC is within a level of a GPU of the VM, GPUs shared out evenly.
 
-    Every GPU serves at most ceil(NICs / GPUs) NICs. With cards chosen by a label or the platform it
-    must hold for each NIC and each GPU that may be chosen.
+    Every GPU serves at most ceil(NICs / GPUs) NICs. What a label or the platform chooses may be any of
+    its pool; of each label so many are chosen as the option counts.
     """
-    if not gpus:
+    nics = _pools(use, pool, state)
+    cards = [each for gpu, gpu_pool in gpus for each in _pools(gpu, gpu_pool, state)]
+    if not nics or not cards:
         return False
-    if pool.sure and all(gpu_pool.sure for _, gpu_pool in gpus):
-        return _matched(level, use, [gpu for gpu, _ in gpus], state)
-    gpu_cells = [index for _, gpu_pool in gpus for index in gpu_pool.cells]
-    return bool(gpu_cells) and all(
-        pool_guarantees(state.cells[nic], state.cells[gpu], level, state)
-        for nic in pool.cells
-        for gpu in gpu_cells
-    )
+    return _matched(level, nics, cards, state)
 
 
-def _matched(level: Level, nic: AskUse, gpus: list[AskUse], state: HostState) -> bool:
-    """Match NICs to GPUs cell by cell (augmenting paths over the few cells of a host)."""
-    nic_cells = [index for index, count in nic.cells for _ in range(count)]
-    gpu_cells = [index for gpu in gpus for index, count in gpu.cells for _ in range(count)]
-    if not gpu_cells:
-        return False
-    share = -(-len(nic_cells) // len(gpu_cells))
-    slots = [index for index in gpu_cells for _ in range(share)]
+def _pools(use: AskUse, pool: CellPool, state: HostState) -> list[tuple[int, ...]]:
+    """The cells that each card of an ask may come from."""
+    counted = [index for index, count in use.cells for _ in range(count)]
+    if pool.sure:
+        return [(index,) for index in counted]
+    if use.bound_by is BoundBy.LABEL:
+        labels = [state.cells[index].card.label for index in counted]
+        return [tuple(i for i in pool.cells if state.cells[i].card.label == label) for label in labels]
+    return [pool.cells] * (len(counted) or use.count) if pool.cells else []
+
+
+def _matched(
+    level: Level, nics: list[tuple[int, ...]], gpus: list[tuple[int, ...]], state: HostState
+) -> bool:
+    """Match NICs to GPUs (augmenting paths over the few cards of a VM)."""
+    share = -(-len(nics) // len(gpus))
+    slots = [pool for pool in gpus for _ in range(share)]
     taken: dict[int, int] = {}
+
+    def near(nic: tuple[int, ...], gpu: tuple[int, ...]) -> bool:
+        return all(pool_guarantees(state.cells[a], state.cells[b], level, state) for a in nic for b in gpu)
 
     def seat(number: int, seen: set[int]) -> bool:
         for slot, gpu in enumerate(slots):
-            if slot in seen or not pool_guarantees(
-                state.cells[nic_cells[number]], state.cells[gpu], level, state
-            ):
+            if slot in seen or not near(nics[number], gpu):
                 continue
             seen.add(slot)
             if slot not in taken or seat(taken[slot], seen):
@@ -158,4 +163,4 @@ def _matched(level: Level, nic: AskUse, gpus: list[AskUse], state: HostState) ->
                 return True
         return False
 
-    return all(seat(number, set()) for number in range(len(nic_cells)))
+    return all(seat(number, set()) for number in range(len(nics)))
