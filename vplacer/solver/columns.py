@@ -137,8 +137,7 @@ def _start(search: _Search) -> None:
     options = search.instance.problem.request.options
     for kind in search.kinds:
         pricer = search.pricers[kind.index]
-        today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
-        column = column_of(kind.task, search.instance.classes, options, today)
+        column = column_of(kind.task, search.instance.classes, options, pricer.today())
         search.add(kind.index, column)
         for position in kind.positions:
             search.held[position] = column

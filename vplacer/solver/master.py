@@ -12,6 +12,7 @@ from vplacer.solver.column import Column
 from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.kinds import HostKind
 from vplacer.solver.rows import RowSet
+from vplacer.solver.scip import integer_solver
 
 MAX_NODES = 400
 """Branch-and-bound nodes of the integer master; neighbourhoods improve what it leaves."""
@@ -134,16 +135,6 @@ class Relaxation:
         return value + sum(duals.levels[name] * target for name, target in self.targets.items())
 
 
-def _integral_solver(seed: int) -> pywraplp.Solver:
-    solver = pywraplp.Solver.CreateSolver("SCIP")
-    # Node limits, not seconds: the same answer on every run.
-    solver.SetSolverSpecificParametersAsString(
-        f"limits/nodes = {MAX_NODES}\nlimits/stallnodes = {MAX_NODES // 4}\n"
-        f"randomization/randomseedshift = {seed}\n"
-    )
-    return solver
-
-
 def solve_integral(
     kinds: Sequence[HostKind],
     rows: RowSet,
@@ -168,7 +159,7 @@ def solve_integral(
     Returns:
         How often each column is taken.
     """
-    solver = _integral_solver(seed)
+    solver = integer_solver(seed, MAX_NODES, stalled=MAX_NODES // 4)
     infinity = solver.infinity()
     counts = [solver.IntVar(0, kinds[c.kind].count, "") for c in columns]
     extra = {index: solver.IntVar(0, infinity, "") for index in surplus}

@@ -7,19 +7,20 @@ search can be stopped at any time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vplacer.constraints.disturbance import disturbance_of
 from vplacer.constraints.state import Placement, Problem, State
+from vplacer.request.demand import Demand
 from vplacer.solver.exact import CHANGE_LEVELS, Answer
 from vplacer.solver.homeward import homeward
 from vplacer.solver.instance import Instance
 from vplacer.solver.moved_hosts import tasks_after
 from vplacer.solver.moving_blocks import blocks_of
 from vplacer.solver.part import part_of, tied_classes
-from vplacer.solver.tables.movers import moving_site
+from vplacer.solver.tables.movers import mover_kinds, moving_site
 from vplacer.solver.tables.moving_source import LIMITS
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class MovesSearch:
         self._priorities = sorted({cls.demand.priority for cls in self.held.classes}, reverse=True)
         self.moved: dict[str, Placement] = {}
         self.new: dict[str, Placement] = {}
+        self._kinds: Sequence[Sequence[Demand]] = ()
         self._last: MovingAnswer | None = None
 
     def run(self, answer: Answer, placed: Placed) -> Moved:
@@ -68,6 +70,7 @@ class MovesSearch:
         home = self._homes()
         if all(cls.vm is None for cls in self.held.classes):
             tied = tied_classes(self.held)
+            self._kinds = mover_kinds(self.problem, home)
             blocks = blocks_of(self.problem, home, {p.host for p in placed if self._is_of(p, tied)})
             for block in blocks:
                 if self.should_stop() or len(self.new) == len(self._class_of):
@@ -96,9 +99,8 @@ class MovesSearch:
         here = [placement for placement in self.new.values() if placement.host in hosts]
         waiting = {m for m, cls in self._class_of.items() if m not in self.new and cls.index not in tied}
         members = waiting.union(p.demand for p in here)
-        tasks = tuple(task for task in self.held.tasks if task.state.host.moid in hosts)
-        part = part_of(self.held, tasks, members)
-        site = moving_site(self.problem, part, self.today, home, hosts, self._spent())
+        part = part_of(self.held, hosts, members)
+        site = moving_site(self.problem, part, self.today, self._kinds, hosts, self._spent())
         if site is None:
             return
         search = MovingSearch(site, self.seed, self.should_stop)
@@ -106,7 +108,7 @@ class MovesSearch:
         placements = placements_of(search, sound(search, found.whole), self.today)
         moved = {p.demand: p for p in placements if p.demand in home and not p.stays}
         if moved and not self.should_stop():
-            self._take(block, members, here, moved)
+            self._take(block, part, here, moved)
 
     def _spent(self) -> dict[str, int]:
         """What the moves so far take of their limits."""
@@ -119,15 +121,14 @@ class MovesSearch:
     def _take(
         self,
         block: tuple[str, ...],
-        members: Collection[str],
+        part: Instance,
         here: list[Placement],
         moved: dict[str, Placement],
     ) -> None:
         """Keep moves of a block, and what can be placed after them, if that is more than before."""
         tasks, complete = tasks_after(self.held, block, moved)
-        part = part_of(self.held, tasks, members)
         levels = tuple(level for level in part.levels if level.id.startswith("placed:"))
-        placed = self.search(replace(part, levels=levels, complete=part.complete and complete))
+        placed = self.search(replace(part, tasks=tasks, levels=levels, complete=part.complete and complete))
         if self._values(p.demand for p in placed) > self._values(p.demand for p in here):
             for placement in here:
                 del self.new[placement.demand]

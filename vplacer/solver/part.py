@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from vplacer.solver.classes import DemandClass
-from vplacer.solver.host_model import HostTask
 from vplacer.solver.instance import Instance
 from vplacer.solver.rows import Row, RowSet, placement
 
@@ -18,16 +17,11 @@ def tied_classes(instance: Instance) -> frozenset[int]:
     """
     found: set[int] = set()
     for row in instance.rows.rows:
-        if not _counts(row) and not _of_one_cluster(instance, row):
+        if not placement.is_count(row) and not _of_one_cluster(instance, row):
             found.update(int(name) for kind, name in row.quantities if kind in ("seats", "new"))
     for task in instance.tasks:
         found.update(index for _, members in task.together for index in members)
     return frozenset(found)
-
-
-def _counts(row: Row) -> bool:
-    """Whether it only says how many VMs a class has."""
-    return row.name.startswith("count:")
 
 
 def _of_one_cluster(instance: Instance, row: Row) -> bool:
@@ -36,21 +30,21 @@ def _of_one_cluster(instance: Instance, row: Row) -> bool:
     return not row.everywhere and len({by_moid[host].cluster or host for host in hosts}) <= 1
 
 
-def part_of(instance: Instance, tasks: tuple[HostTask, ...], members: Collection[str]) -> Instance:
+def part_of(instance: Instance, hosts: Collection[str], members: Collection[str]) -> Instance:
     """Return the instance of some hosts alone, whole clusters, and of some of the VMs.
 
     Args:
         instance: all of it.
-        tasks: of the hosts.
+        hosts: the hosts, by moid.
         members: demands of VMs that may be placed there: none of `tied_classes`.
     """
     wanted = frozenset(members)
     classes = tuple(_fewer(cls, wanted) for cls in instance.classes)
-    here = {task.state.host.moid for task in tasks}
+    tasks = tuple(task for task in instance.tasks if task.state.host.moid in hosts)
     rows = [
         row
         for row in instance.rows.rows
-        if not _counts(row) and not row.everywhere and any(host in here for host, _ in row.at)
+        if not placement.is_count(row) and not row.everywhere and any(host in hosts for host, _ in row.at)
     ]
     used = {name for row in rows for name in row.auxiliary}
     auxiliaries = {name: most for name, most in instance.rows.auxiliaries.items() if name in used}

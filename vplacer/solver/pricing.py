@@ -66,6 +66,10 @@ class Pricer:
             self.encoder.encode_room()
         return self._solve(self.model, weights, levels, seed, work)
 
+    def today(self) -> HostPlan:
+        """Return the plan of a host that takes nothing new: VMs that may be changed keep their place."""
+        return HostPlan((), tuple(sorted(self.vars.stays)), tuple(sorted(self.vars.as_is)), ())
+
     def trimmed(self, plan: HostPlan, seed: int) -> Price:
         """Return the column of a plan from which VMs were dropped, with vGPUs seated anew."""
         model = self.model.clone()

@@ -13,7 +13,6 @@ from vplacer.solver.column import column_of
 from vplacer.solver.columns import droppable, solve_columns
 from vplacer.solver.conflicts.minimal import Budget
 from vplacer.solver.exact import size_of, solve_exact
-from vplacer.solver.host_plan import HostPlan
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind, build_kinds
 from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
@@ -129,8 +128,7 @@ def _of_today(
 ) -> Iterator[KindColumn]:
     """Yield the columns of hosts that take nothing new."""
     for kind, pricer in zip(kinds, pricers, strict=True):
-        today = HostPlan((), tuple(sorted(pricer.vars.stays)), tuple(sorted(pricer.vars.as_is)), ())
-        column = column_of(kind.task, instance.classes, instance.problem.request.options, today)
+        column = column_of(kind.task, instance.classes, instance.problem.request.options, pricer.today())
         yield KindColumn(kind.index, column)
 
 

@@ -10,6 +10,7 @@ from ortools.linear_solver import pywraplp
 
 from vplacer.errors import InternalError
 from vplacer.solver.mix.shape import Demand, Pattern
+from vplacer.solver.scip import integer_solver
 
 MAX_NODES = 60
 """Branch-and-bound nodes for what the relaxation leaves open: counted, not clocked, for equal answers."""
@@ -109,11 +110,7 @@ class Master:
 
     def _search(self, bins: Sequence[int], wanted: Sequence[int], seed: int) -> list[int]:
         """Choose columns for the bins left over; ``wanted`` below 0: more have room than are wanted."""
-        solver = pywraplp.Solver.CreateSolver("SCIP")
-        solver.SetSolverSpecificParametersAsString(
-            f"limits/nodes = {MAX_NODES}\nlimits/gap = {GOOD_ENOUGH}\n"
-            f"randomization/randomseedshift = {seed}\n"
-        )
+        solver = integer_solver(seed, MAX_NODES, gap=GOOD_ENOUGH)
         infinity = solver.infinity()
         objective = solver.Objective()
         objective.SetMaximization()

@@ -57,12 +57,13 @@ class Ahead:
         """Take the steps, the tables of the nodes, and which slots of each node are GPUs."""
         self.tables = tuple(tables)
         self.steps = tuple(_by_devices(step, tables) for step in steps)
-        self._gpus = gpus
         self._looks: dict[tuple[int, Takes], State] = {}
         self._splits: list[dict[Split, int]] = [{} for _ in steps]
         for number, step in enumerate(steps):
             for which, (_, takes) in enumerate(step.variants):
                 self._splits[number].setdefault(self._split(number, takes), which)
+        self._devices = devices_of(self.steps, tables, None)
+        self._gpus = devices_of(self.steps, tables, gpus)
         self._positions = tuple(self._position(number) for number in range(len(tables)))
 
     @property
@@ -161,13 +162,9 @@ class Ahead:
             for split, which in self._splits[number].items():
                 if len(chosen.member) >= FEW or len(self.tables) <= 2:
                     costs[split] = self._costs(step, which, filled, chosen, held)
-                devices = [sum(count for _, count in takes) for takes in step.variants[which][1]]
-                gpus = [
-                    sum(count for slot, count in takes if self._gpus[n][slot])
-                    for n, takes in enumerate(step.variants[which][1])
-                ]
+                sizes = step.cores, self._devices[number][which], self._gpus[number][which]
                 for way, share in zip(ways, WAYS, strict=True):
-                    way[split] = share(step.cores, devices, gpus)
+                    way[split] = share(*sizes)
         told = (costs, *ways) if costs else ways
         return FilledAhead(self.wider, tuple(self._filled(way, worth, own, tied) for way in told))
 
@@ -226,6 +223,18 @@ def narrow(values: Array) -> Array:
     if values.dtype == np.int32 or values.max(initial=0) >= SMALL:
         return values
     return np.maximum(values, -SMALL).astype(np.int32)
+
+
+def devices_of(
+    steps: Sequence[Step], tables: Sequence[NodeTable], only: Sequence[Sequence[bool]] | None
+) -> list[list[tuple[int, ...]]]:
+    """Return, by step and variant, the devices taken of each node: of all slots, or of some only."""
+
+    def count(n: int, take: Takes) -> int:
+        taken = devices(take, tables[n].promises)
+        return sum(number for slot, number in taken if only is None or only[n][slot])
+
+    return [[tuple(count(n, take) for n, take in enumerate(takes)) for _, takes in s.variants] for s in steps]
 
 
 def _by_devices(step: Step, tables: Sequence[NodeTable]) -> Step:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vplacer.solver.tables.ahead import FilledAhead, narrow
+from vplacer.solver.tables.ahead import FilledAhead, devices_of, narrow
 from vplacer.solver.tables.filled_table import FilledTable
 from vplacer.solver.tables.node_table import NodeTable
 from vplacer.solver.tables.shares import WAYS, by_devices, shared_out
@@ -48,8 +48,8 @@ class AheadOfSpecial:
         """
         self.steps, self.tables = tuple(steps), tuple(tables)
         self._parts = [self._parts_of(number) for number in range(len(tables))]
-        self._devices = [[_counts(takes, tables, None) for _, takes in step.variants] for step in self.steps]
-        self._gpus = [[_counts(takes, tables, gpus) for _, takes in step.variants] for step in self.steps]
+        self._devices = devices_of(self.steps, tables, None)
+        self._gpus = devices_of(self.steps, tables, gpus)
 
     def _parts_of(self, node: int) -> list[_Part]:
         table = self.tables[node]
@@ -121,14 +121,4 @@ def _pairs(table: NodeTable, takes: Takes) -> tuple[tuple[int, int], ...]:
     stands = table.canonical
     return tuple(
         sorted({(int(stands[state]), int(stands[then])) for state, then in enumerate(after) if then >= 0})
-    )
-
-
-def _counts(
-    takes: Sequence[Takes], tables: Sequence[NodeTable], only: Sequence[Sequence[bool]] | None
-) -> tuple[int, ...]:
-    """Devices taken of each node: of all slots, or of some only."""
-    return tuple(
-        sum(count for slot, count in devices(take, table.promises) if only is None or only[n][slot])
-        for n, (take, table) in enumerate(zip(takes, tables, strict=True))
     )

@@ -124,7 +124,7 @@ def needless_but_for_points(family: Family) -> list[int]:
     return found
 
 
-Place = tuple[tuple[Part, ...], tuple[tuple[str, int], ...]]
+Seat = tuple[tuple[Part, ...], tuple[tuple[str, int], ...]]
 """Parts and vGPUs of a seating."""
 
 
@@ -181,8 +181,8 @@ class _Builder:
 
         Where members differ in a seating's points alone, all have it with the fewest.
         """
-        sure: dict[Place, dict[int, Seating]] = defaultdict(dict)
-        others: dict[Place, list[tuple[int, Seating]]] = defaultdict(list)
+        sure: dict[Seat, dict[int, Seating]] = defaultdict(dict)
+        others: dict[Seat, list[tuple[int, Seating]]] = defaultdict(list)
         for number in range(len(self.members)):
             for seating in self._own(item, number):
                 place = (seating.parts, seating.tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vplacer.constraints.checks.pool_memory import vm_holds
@@ -67,35 +67,29 @@ def moving_site(
     problem: Problem,
     held: Instance,
     today: Mapping[str, Placement],
-    home: Mapping[str, str],
+    kinds: Sequence[Sequence[Demand]],
     hosts: Collection[str],
     spent: Mapping[str, int],
 ) -> MovingSite | None:
     """Return the site with what may move; None where rules or sums over hosts say of a mover where it may be.
 
-    The kinds of movers are those of all hosts: in every block the same.
-
     Args:
         problem: the problem.
         held: the instance of some hosts with nothing moved.
         today: placements of today.
-        home: host of each VM, by demand, that may move and has what it asks for, of all hosts.
+        kinds: of movers, those of all hosts: the same for every part of them.
         hosts: the hosts, by moid, among which VMs move.
         spent: what other moves take of each row of limits.
     """
-    if any(cls.vm is not None for cls in held.classes):
-        return None
-    groups = _groups(problem, home)
     classes = list(held.classes)
     kind_of: dict[str, int] = {}
-    for members in groups:
+    vms = problem.inventory.vm_by_moid
+    for members in kinds:
         lead = members[0]
         index = len(classes)
-        vm = problem.inventory.vm_by_moid[lead.vm or ""]
-        here = tuple(d.id for d in members if home[d.id] in hosts)
-        classes.append(DemandClass(index, here, lead, vm))
+        here = tuple(d.id for d in members if vms[d.vm or ""].host in hosts)
+        classes.append(DemandClass(index, here, lead, vms[lead.vm or ""]))
         kind_of |= dict.fromkeys(here, index)
-    kinds = tuple(range(len(held.classes), len(classes)))
     lister = Lister(problem, tuple(replace(cls, vm=None) for cls in classes))
     each_host, complete = _hosts(problem, held, lister, kind_of, len(classes), hosts)
     tasks = tuple(host.still for host in each_host)
@@ -115,15 +109,15 @@ def moving_site(
         demand = problem.demand_by_id[mover.demand]
         number = mover.active.class_index
         each.append(DemandClass(number, (demand.id,), demand, mover.active.vm, today[demand.id]))
-    return MovingSite(instance, each_host, kinds, tuple(each))
+    return MovingSite(instance, each_host, tuple(range(len(held.classes), len(classes))), tuple(each))
 
 
-def _groups(problem: Problem, home: Collection[str]) -> list[list[Demand]]:
-    """Group the demands of VMs that run and may move: those that ask for and give back the same."""
+def mover_kinds(problem: Problem, movable: Collection[str]) -> list[list[Demand]]:
+    """Group the demands of those VMs that run and may move: those that ask for and give back the same."""
     found: dict[object, list[Demand]] = defaultdict(list)
     for demand in problem.request.demands:
         vm = problem.inventory.vm_by_moid.get(demand.vm or "")
-        if demand.id not in home or vm is None or not vm.is_on or vm.host not in problem.topologies:
+        if demand.id not in movable or vm is None or not vm.is_on or vm.host not in problem.topologies:
             continue
         plain = replace(demand, id="", name="", source=None, vm=None)
         given = (vm.pool, vm_holds(vm), vm.cpu_reservation_mhz, vm.memory_reservation_mib)

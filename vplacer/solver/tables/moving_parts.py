@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from vplacer.solver.host_model import HostTask
 from vplacer.solver.kinds import HostKind, build_kinds
-from vplacer.solver.rows import RowSet
+from vplacer.solver.rows import RowSet, placement
 from vplacer.solver.tables.cpsat_source import CpSatSource, merged
 from vplacer.solver.tables.decomposes import decomposes
 from vplacer.solver.tables.evictions import Beginning, with_evictions
@@ -47,10 +47,8 @@ def moving_items(site: MovingSite) -> MovingItems:
     first = len(instance.classes) - len(site.kinds)
     asked = build_items(replace(instance, classes=instance.classes[:first]))
     moving = tuple(Item(len(asked) + n, (), index) for n, index in enumerate(site.kinds))
-    own = {f"count:{index}" for item in asked for index in item.classes}
-    kept = tuple(row for row in instance.rows.rows if row.name not in own)
     of_kind = {item.lead: item.index for item in moving}
-    return MovingItems((*asked, *moving), of_kind, RowSet(kept, instance.rows.auxiliaries))
+    return MovingItems((*asked, *moving), of_kind, placement.without_counts(instance.rows))
 
 
 def host_groups(site: MovingSite) -> tuple[HostGroup, ...]:

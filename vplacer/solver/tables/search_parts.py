@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind
-from vplacer.solver.rows import RowSet
+from vplacer.solver.rows import placement
 from vplacer.solver.tables.cpsat_source import CpSatSource, merged
 from vplacer.solver.tables.decomposes import decomposes
 from vplacer.solver.tables.families import build_families
@@ -31,10 +31,7 @@ class SearchParts:
         self.classes = instance.classes
         self.counts = [kind.count for kind in kinds]
         self.items = build_items(instance)
-        own = {f"count:{index}" for item in self.items for index in item.classes}
-        self.rows = RowSet(
-            tuple(row for row in instance.rows.rows if row.name not in own), instance.rows.auxiliaries
-        )
+        self.rows = placement.without_counts(instance.rows)
         self.terms = RowTerms(self.rows, self.items)
         numbers = {id(kind): number for number, kind in enumerate(kinds)}
         by_table = [kind for kind in kinds if decomposes(kind.task)]

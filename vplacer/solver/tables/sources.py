@@ -208,8 +208,7 @@ class TableSource:
     def wide(self) -> list[int]:
         """Kinds of which not all was tried for the last prices, those that promise most beyond first."""
         beyond = self.prices.most - self.prices.best
-        found: list[int] = np.nonzero(beyond > 0)[0].tolist()
-        return sorted(found, key=lambda number: (-int(beyond[number]), number))
+        return sorted(self.prices.loose_kinds(), key=lambda number: (-int(beyond[number]), number))
 
     def columns(self, numbers: Sequence[int]) -> list[LightColumn | None]:
         """Return the columns of the last prices."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ortools.linear_solver import pywraplp
 
+from vplacer.solver.scip import integer_solver
 from vplacer.solver.tables.lp import LightColumn, PatternMaster
 from vplacer.solver.tables.placed import by_class, points_a_seat
 
@@ -156,11 +157,7 @@ class _Rounding:
 
         ``hint``: an answer to begin with.
         """
-        solver = pywraplp.Solver.CreateSolver("SCIP")
-        solver.SetSolverSpecificParametersAsString(
-            f"limits/nodes = {MOST_NODES}\nlimits/stallnodes = {MOST_NODES // 4}\n"
-            f"randomization/randomseedshift = {seed}\n"
-        )
+        solver = integer_solver(seed, MOST_NODES, stalled=MOST_NODES // 4)
         rows = self._rows(solver)
         infinity = solver.infinity()
         of_kind = {kind: solver.Constraint(-infinity, self.left[kind]) for kind in self.free}
