@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Problem
 from vplacer.request.demand import Demand
 from vplacer.solver.relax import with_field
@@ -53,6 +54,11 @@ def is_solved(problem: Problem, way: WayOut, movers: Sequence[Demand | None], se
 
 
 def _splits_a_gang(problem: Problem, way: WayOut) -> bool:
-    """Whether a way out leaves out some of a gang: the others could not be placed without them."""
+    """Whether a way out leaves out some of a gang: the others could not be placed without them.
+
+    Members that have a place today keep it.
+    """
     gone = {demand for change in way.changes if change.kind == "leave_out" for demand in change.demands}
-    return any(0 < len(gone.intersection(gang.vms)) < len(gang.vms) for gang in problem.request.rules.gangs)
+    split = [gang for gang in problem.request.rules.gangs if gone.intersection(gang.vms)]
+    staying = placements_today(problem).keys() if split else ()
+    return any(not gone.union(staying).issuperset(gang.vms) for gang in split)
