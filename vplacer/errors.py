@@ -7,9 +7,11 @@
     │   ├── NewerFormatError      a file was written by a newer vplacer
     │   ├── UnknownObjectError    a name matches nothing
     │   ├── AmbiguousObjectError  a name matches more than one object
+    │   ├── ConsentMissing        an apply lacks a consent
     │   └── OutputError           an output file cannot be written       exit 1
     ├── VSphereError              the vCenter said no                    exit 1
     │   ├── ConnectionFailed      name, route, refused, time-out
+    │   ├── AnswerLost            the connection broke under a change
     │   ├── CertificateRejected   TLS verification failed
     │   ├── LoginFailed           user or password
     │   ├── SessionLost           the session ended under us
@@ -19,6 +21,7 @@
     ├── LimitReached              time, work or completeness             exit 5
     │   └── InventoryIncomplete
     ├── StaleError                the world moved under a plan           exit 6
+    ├── ApplyStopped              a plan was carried out in part         exit 7
     └── InternalError             our bug                                exit 1
         └── CatalogueError        an entry of the hardware catalogue
 
@@ -130,6 +133,10 @@ class ConnectionFailed(VSphereError):
     """Unknown name, no route, refused, or no answer in time."""
 
 
+class AnswerLost(VSphereError):
+    """The connection broke while a change was under way: nobody knows whether the server did it."""
+
+
 class CertificateRejected(VSphereError):
     """The server's certificate does not verify."""
 
@@ -174,6 +181,16 @@ class LimitReached(VplacerError):
 
 class InventoryIncomplete(LimitReached):
     """Part of the inventory could not be read; planning on it needs --allow-incomplete."""
+
+
+class ConsentMissing(RequestError):
+    """What would be done needs a consent that was not given; nothing was done."""
+
+
+class ApplyStopped(VplacerError):
+    """A plan was carried out in part; the message names the journal and what to do next."""
+
+    exit_code = 7
 
 
 class StaleError(VplacerError):
