@@ -38,7 +38,11 @@ def _worlds(
         gone = frozenset()
     admission = {moid for part in kept if part.kind == "admission" for moid in part.objects}
     clusters = frozenset(cluster.moid for cluster in problem.inventory.clusters) - admission
-    site = altered(problem, SiteChange(vms=gone, clusters=clusters))
+    # VMs that run there may also leave others less to choose from, and so make room.
+    sites = [
+        altered(problem, SiteChange(vms=vms, clusters=clusters))
+        for vms in sorted({gone, frozenset()}, key=len)
+    ]
     fields = {part.field for part in kept}
     rules = problem.request.rules
     holds = {part.value for part in kept if part.kind == "rule"}
@@ -61,9 +65,14 @@ def _worlds(
     dropped = [wish.field for wish in wishes_of(problem, asked[0]) if wish.field not in fields]
     for changed in without(asked[0], dropped):
         mine = tuple(replace(changed, id=demand.id, name=demand.name) for demand in asked)
-        yield site.with_request(
-            replace(problem.request, demands=(*mine, *beside), rules=rules, options=options)
-        )
+        request = replace(problem.request, demands=(*mine, *beside), rules=rules, options=options)
+        yield from (site.with_request(request) for site in sites)
+
+
+def _without(problem: Problem, members: Sequence[Demand]) -> Problem:
+    ids = {demand.id for demand in members}
+    demands = tuple(demand for demand in problem.request.demands if demand.id not in ids)
+    return problem.with_request(replace(problem.request, demands=demands))
 
 
 def _conflicts_hold(problem: Problem, solution: Solution) -> None:
@@ -87,7 +96,11 @@ def _conflicts_hold(problem: Problem, solution: Solution) -> None:
             assert conflict.minimal or conflict is not reasons.conflicts[0], conflict
             for part in parts if conflict.minimal else ():
                 rest = [other for other in parts if other is not part]
-                assert any(map(can_place_all, _worlds(problem, members, conflict, rest))), (part, conflict)
+                worlds = list(_worlds(problem, members, conflict, rest))
+                needed = any(map(can_place_all, worlds)) or not all(
+                    can_place_all(_without(world, members)) for world in worlds
+                )
+                assert needed, (part, conflict)
 
 
 def _ways_out_help(problem: Problem, solution: Solution) -> None:

@@ -77,11 +77,17 @@ class ConflictFinder:
         return False if all(self.oracle.conflict(asked) for asked in tried) else None
 
     def _is_minimal(self, core: Sequence[ConflictPart]) -> bool:
-        """Whether a place was found for all without any one part, and without any one VM."""
+        """Whether a place was found for all without any one part, and without any one VM.
+
+        A VM without which others lose their place is needed as well.
+        """
         lesser = [(self.crowd, [other for other in core if other != part]) for part in core]
         lesser += [(crowd, list(core)) for crowd in one_less(self.crowd)]
         return all(
-            any(self.oracle.fits(asked) for asked in replace(self, crowd=crowd)._asked(kept))
+            any(
+                self.oracle.fits(asked) or self.oracle.without_place(asked)
+                for asked in replace(self, crowd=crowd)._asked(kept)
+            )
             for crowd, kept in lesser
         )
 
@@ -133,13 +139,17 @@ class ConflictFinder:
             gangs=tuple(rule for rule in request.rules.gangs if rule.name not in gone_rules),
         )
         options = _options_kept(request.options, kept_fields)
-        site = self._site(kept)
-        for changed in without(mine[0], (field for field in wishes if field not in kept_fields)):
-            counted = demands_like(changed, mine)
-            yield Asked((*counted, *self.crowd.beside), self.crowd.held, rules, options, site)
+        changed = list(without(mine[0], (field for field in wishes if field not in kept_fields)))
+        for site in self._sites(kept):
+            for demand in changed:
+                counted = demands_like(demand, mine)
+                yield Asked((*counted, *self.crowd.beside), self.crowd.held, rules, options, site)
 
-    def _site(self, kept: Sequence[ConflictPart]) -> SiteChange:
-        """Return the site without what is not kept."""
+    def _sites(self, kept: Sequence[ConflictPart]) -> Iterable[SiteChange]:
+        """Yield the site without what is not kept; running VMs that are not may stand there as well.
+
+        What they hold leaves vSphere less to choose from: without them a VM may lose its place.
+        """
         of_kind: dict[str, set[str]] = {"host": set(), "admission": set(), "vm": set()}
         for part in kept:
             of_kind.setdefault(part.kind, set()).update(part.objects)
@@ -148,9 +158,12 @@ class ConflictFinder:
         gone: frozenset[str] = frozenset()
         if not any(part.kind == "running" for part in kept):
             gone = frozenset(vm.moid for vm in self._standing()) - of_kind["vm"]
-        return SiteChange(
+        change = SiteChange(
             gone, frozenset(opened - of_kind["host"]), frozenset(without_control - of_kind["admission"])
         )
+        yield change
+        if gone and any(demand.has_devices for demand in (*self.crowd.mine, *self.crowd.held)):
+            yield replace(change, vms=frozenset())
 
 
 def _options_kept(options: RequestOptions, fields: Collection[str | None]) -> RequestOptions:

@@ -32,10 +32,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How many counted demands were placed beside those held, and how many can be (None: no proof)."""
+    """How many counted demands were placed beside those held, and how many can be (None: no proof).
+
+    ``alone``: those held have no place even without the counted ones, as is proved: vSphere might give
+    them cards that are wrong, and others who are not asked for would leave it no choice.
+    """
 
     reached: int
     most: int | None
+    alone: bool = False
 
 
 @dataclass
@@ -54,9 +59,19 @@ class Oracle:
     _searched: set[Asked] = field(default_factory=set, init=False)
 
     def conflict(self, asked: Asked) -> bool:
-        """Whether the demands are proved not to fit all together; not known counts as no."""
+        """Whether the demands are proved not to fit all together; not known counts as no.
+
+        If those held do not fit by themselves, that says nothing of the others.
+        """
         found = self._answer(asked)
-        return found is not None and found.most is not None and found.most < len(asked.counted)
+        if found is None or found.most is None or found.alone:
+            return False
+        return found.most < len(asked.counted)
+
+    def without_place(self, asked: Asked) -> bool:
+        """Whether those held are proved to have no place by themselves."""
+        found = self._answer(asked)
+        return found is not None and found.alone
 
     def fits(self, asked: Asked) -> bool:
         """Whether the demands were found a place all together; not known counts as no."""
@@ -71,7 +86,7 @@ class Oracle:
     def most(self, asked: Asked) -> int | None:
         """Return a proved limit of how many of the counted demands fit beside those held, None without."""
         found = self._answer(asked)
-        return found.most if found is not None else None
+        return found.most if found is not None and not found.alone else None
 
     def _answer(self, asked: Asked) -> Found | None:
         if asked not in self._known:
@@ -109,10 +124,11 @@ class Oracle:
         else:
             most = before.most + held - fixed if before.most is not None else None
             count = search_more(instance, _LEVEL, self.seed, Count(0, most))
-        bound = count.bound if instance.complete else None
-        return Found(
-            max(0, fixed + count.reached - held), None if bound is None else max(0, fixed + bound - held)
-        )
+        reached = max(0, fixed + count.reached - held)
+        if count.bound is None or not instance.complete:
+            return Found(reached, None)
+        most = fixed + count.bound - held
+        return Found(reached, max(0, most), alone=most < 0)
 
     def _site(self, change: SiteChange) -> Problem:
         if change not in self._sites:
