@@ -1,1 +1,1 @@
-"""Executes a plan over the port."""
+"""Carries a plan out over the port: safely, resumably, and back again. Knows no adapter."""
