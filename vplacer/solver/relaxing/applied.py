@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from vplacer.constraints.judge import placements_today
 from vplacer.constraints.state import Problem
-from vplacer.request.demand import Demand
+from vplacer.request.demand import Demand, Rules
 from vplacer.solver.relax import with_field
 from vplacer.solver.relaxing.model import GivenUp, WayOut
 from vplacer.solver.relaxing.toggles import Toggle, with_toggles
@@ -33,7 +33,14 @@ def applied(problem: Problem, way: WayOut, movers: Sequence[Demand | None] = ())
             for demand in change.demands:
                 if demand in demands:
                     demands[demand] = _changed(problem, demands[demand], change)
-    return changed.with_request(replace(changed.request, demands=(*demands.values(), *moved)))
+    rules = _without(changed.request.rules, gone) if gone else changed.request.rules
+    return changed.with_request(replace(changed.request, demands=(*demands.values(), *moved), rules=rules))
+
+
+def _without(rules: Rules, gone: Set[str]) -> Rules:
+    """Return rules whose gangs are of those VMs only that are still asked for."""
+    gangs = [replace(gang, vms=tuple(vm for vm in gang.vms if vm not in gone)) for gang in rules.gangs]
+    return replace(rules, gangs=tuple(gang for gang in gangs if gang.vms))
 
 
 def _changed(problem: Problem, demand: Demand, change: GivenUp) -> Demand:
