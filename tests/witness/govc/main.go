@@ -10,6 +10,7 @@ import (
 	"github.com/vmware/govmomi/cli"
 
 	_ "github.com/vmware/govmomi/cli/about"
+	_ "github.com/vmware/govmomi/cli/cluster/override"
 	_ "github.com/vmware/govmomi/cli/cluster/rule"
 	_ "github.com/vmware/govmomi/cli/device"
 	_ "github.com/vmware/govmomi/cli/device/pci"

@@ -1,0 +1,402 @@
+#!/usr/bin/env bash
+# Plan 79020dfc8672235bc359264f1e42e30fc0c956b403dbad100a06d4c367ef7c2e
+# of 2026-11-30T09:00:00Z, by vplacer 0.1.0, request request.yaml
+# for vCenter vc-lab (3970fd31-5d5e-5fc6-b72f-162c2b464c8a), read 2025-01-01T00:00:00Z
+#
+# It makes 1 VM, reconfigures 1, migrates 1: 8 steps.
+# Switched off and on again on the way:
+#   - llm-train-01
+# Change their host:
+#   - infer-04
+# Needs consent: --allow-power-cycle (VMs that run are switched off and on again)
+# Needs consent: --allow-migration (VMs change their host)
+#
+# Needs bash 4 or later, jq, and govc 0.38 or later, with the account in the environment: GOVC_URL,
+# GOVC_USERNAME and GOVC_PASSWORD. `--help` tells the options; `--check` compares and changes nothing.
+# govc changes settings and devices of a step in several tasks where vplacer uses one.
+#
+# THE SCRIPT STOPS at these steps; do them with `vplacer apply` or another format:
+#   - step 2, reconfigure llm-train-01: 5 settings; devices: 2 removed, 3 added: govc cannot set cores per socket, the vNUMA topology, Dynamic DirectPath devices
+#   - step 6, reconfigure batch-1: 4 settings; devices: 1 added: govc cannot set Dynamic DirectPath devices
+#
+# Compared before the first change: vCenter, hosts and VMs as the plan saw them. Not compared:
+#   - the hosts' cards, NUMA nodes, vGPU profiles and device groups
+#   - which VMs came to a host since
+#   - signs that somebody else works on a VM (a pending question, a running backup)
+#   - ordinary network cards
+# `vplacer apply` compares these too, and restores a VM by itself whose start is refused.
+# Note: esx2: the label 'gpu-x' is on no card
+
+set -euo pipefail
+
+INSTANCE_UUID=3970fd31-5d5e-5fc6-b72f-162c2b464c8a
+TOTAL=8
+CANNOT='2 6'
+NEEDS_POWER_CYCLE=1
+NEEDS_MIGRATION=1
+NEEDS_HW_UPGRADE=''
+
+# What vCenter says of a VM, in the words of the plan.
+# shellcheck disable=SC2016
+FACTS='
+def hex: . as $n | [4096, 256, 16, 1] | map("0123456789abcdef"[(($n / .) | floor) % 16:][:1]) | add;
+def unsigned: if . < 0 then . + 65536 else . end;
+def known_name: gsub("%2[fF]"; "/") | gsub("%5[cC]"; "\\") | gsub("%25"; "%");
+def address: ascii_downcase | if test("^[0-9a-f]{2}:") then "0000:" + . else . end;
+def sub_ids: [.subVendorId, .subDeviceId] |
+  if . == [null, null] then "" else map(if . == null then ":any" else ":" + (unsigned | hex) end) | add end;
+def network: if .network then .network.value elif .port then .port.portgroupKey else null end;
+def backing:
+  if .backing.vgpu then "vgpu " + .backing.vgpu
+  elif .dvxBackingInfo or .backing.deviceClass then (.dvxBackingInfo // .backing) |
+    "dvx " + .deviceClass + ([.configParams[]? | " " + .key + "=" + (.value | tostring)] | sort | add // "")
+  elif .backing.allowedDevice then
+    "dynamic " + ([.backing.allowedDevice[] |
+      (.vendorId | unsigned | hex) + ":" + (.deviceId | unsigned | hex) + sub_ids] | join(","))
+    + (if (.backing.customLabel // "") != "" then " label " + .backing.customLabel else "" end)
+  elif .sriovBacking or .allowGuestOSMtuChange != null then
+    "sriov " + ((.sriovBacking.physicalFunctionBacking.id // "Automatic") |
+      if startswith("Automatic") then "any port" else address end)
+    + ((.backing | network) as $net | if $net then " on " + $net else "" end)
+  elif .backing.systemId and .backing.id then
+    "static " + (.backing.id | address) + " " + (.backing.vendorId | unsigned | hex) + ":"
+    + (.backing.deviceId | ascii_downcase | ltrimstr("0x") | ("0000" + .)[-4:])
+  else empty end;
+def device_texts: .config as $config | [$config.hardware.device[]? | . as $device | backing
+  + (if $device.deviceGroupInfo then " in " + ([$config.deviceGroups.deviceGroup[]? |
+      select(.groupInstanceKey == $device.deviceGroupInfo.groupInstanceKey) | .deviceGroupName] |
+      first // "?")
+    else "" end)
+  + (if ($device.numaNode // -1) >= 0 then " vNUMA \($device.numaNode)" else "" end)] | sort;
+map({(.name): .val}) | add // {} |
+{
+  name: (.name // "" | known_name),
+  instance_uuid: .config.instanceUuid,
+  host: ."runtime.host".value,
+  pool: .resourcePool.value,
+  power: ."runtime.powerState",
+  connection: ."runtime.connectionState",
+  template: .config.template,
+  hardware_version: (.config.version // "" | ltrimstr("vmx-") | tonumber? // null),
+  firmware: .config.firmware,
+  has_snapshots: (.snapshot != null),
+  cpu_hot_add: .config.cpuHotAddEnabled,
+  cpus: .config.hardware.numCPU,
+  cores_per_socket: (.config.hardware |
+    if .autoCoresPerSocket then null else .numCoresPerSocket end),
+  cores_per_numa_node: ((.config.numaInfo // {}) |
+    if .autoCoresPerNumaNode or .coresPerNumaNode == 0 then null else .coresPerNumaNode end),
+  vnuma_on_hot_add: .config.numaInfo.vnumaOnCpuHotaddExposed,
+  memory_mib: .config.hardware.memoryMB,
+  memory_locked_to_max: (.config.memoryReservationLockedToMax // false),
+  memory_reserved_mib: (.config | if .memoryReservationLockedToMax then .hardware.memoryMB
+    else .memoryAllocation.reservation end),
+  memory_limit_mib: (.config.memoryAllocation.limit | if . != null and . < 0 then null else . end),
+  cpu_reservation_mhz: .config.cpuAllocation.reservation,
+  latency_sensitivity: .config.latencySensitivity.level,
+  cpu_affinity: [.config.cpuAffinity.affinitySet[]? | tostring],
+  devices: device_texts
+} + ([.config.extraConfig[]? | {("extra." + (.key | ascii_downcase)):
+  (if .value == "" then null else .value end)}] | add // {})
+'
+
+
+STEP=0
+
+stop() {
+  printf 'STOPPED at step %s of %s: %s\n' "$STEP" "$TOTAL" "$1" >&2
+  if ((STEP > 0)); then
+    printf 'Steps before it are done. Look at the VM, then mend it and go on with --from %s,\n' "$STEP" >&2
+    printf 'or take back what was done: each step of this file says how.\n' >&2
+  else
+    printf 'Nothing was changed.\n' >&2
+  fi
+  exit "${2:-1}"
+}
+
+change() {
+  "$@" >/dev/null || stop "${NAME}: govc refused: ${*:1:3}" 7
+}
+
+vm_facts() {
+  govc collect -json "$1" name config runtime.powerState runtime.connectionState runtime.host \
+    resourcePool snapshot | jq -c "$FACTS"
+}
+
+host_facts() {
+  govc collect -json "$1" runtime.connectionState runtime.powerState runtime.inMaintenanceMode \
+    hardware.systemInfo.uuid | jq -c 'map({(.name): .val}) | add // {} | {
+      connection: ."runtime.connectionState", power: ."runtime.powerState",
+      maintenance: ."runtime.inMaintenanceMode", uuid: ."hardware.systemInfo.uuid"}'
+}
+
+# Prints the fields of $1 (JSON) that have another value in $2 (JSON).
+differences() {
+  jq -rn --argjson want "$1" --argjson have "$2" '$want | to_entries[] | select(.value != $have[.key]) |
+    "\(.key) is \($have[.key] | tojson), not \(.value | tojson)"'
+}
+
+compare() { # kind, name, object, fields, exit code, words
+  local found different
+  found=$("$1_facts" "$3") || stop "$2 ($3) cannot be read" "$5"
+  different=$(differences "$4" "$found") || stop "$2 ($3): what was read cannot be compared" "$5"
+  [ -z "$different" ] || stop "$2 ($3) $6: $different" "$5"
+}
+
+expect_vm() { compare vm "$1" "$2" "$3" "$STALE" 'is not as the plan expects'; }
+expect_host() { compare host "$1" "$2" "$3" "$STALE" 'is not as the plan expects'; }
+check_vm() { compare vm "$1" "$2" "$3" 7 'was changed, and is not as it should be'; }
+check_host() { compare vm "$1" "$2" "{\"host\": \"$3\"}" 7 'was switched on elsewhere'; }
+
+# Prints the references of the VMs with exactly this name.
+vms_named() {
+  govc collect -json -type m / name | jq -r --arg name "$1" '
+    select(.changeSet[]? | .name == "name" and
+      (.val | gsub("%2[fF]"; "/") | gsub("%5[cC]"; "\\") | gsub("%25"; "%")) == $name) |
+    .obj | "\(.type):\(.value)"'
+}
+
+must_be_new() {
+  local found
+  found=$(vms_named "$1") || stop "the names of the VMs cannot be read" "$STALE"
+  [ -z "$found" ] || stop "$1: there is a VM of this name already" "$STALE"
+}
+
+NAME='' VM=''
+declare -A MADE=()
+
+known() { NAME=$1 VM=$2; }
+
+made() {
+  NAME=$1 VM=${MADE[$1]:-}
+  if [ -z "$VM" ]; then
+    VM=$(vms_named "$1") || stop "the names of the VMs cannot be read"
+    [ -n "$VM" ] || stop "$1: there is no VM of this name"
+    [ "$(wc -l <<<"$VM")" -eq 1 ] || stop "$1: there are several VMs of this name"
+    MADE[$1]=$VM
+  fi
+}
+
+clone_vm() { # template, host, datastore or '', name, name as the API wants it
+  local folder store
+  folder=$(govc collect -s "$1" parent) || stop "$4: the template cannot be read"
+  store=${3:-$(govc collect -s "$1" datastore)} || stop "$4: the template cannot be read"
+  NAME=$4
+  change govc vm.clone -vm "$1" -on=false -host "$2" -ds "${store%%,*}" -folder "$folder" "$5"
+}
+
+into_pool() {
+  local pool
+  pool=$(govc collect -s "$1" resourcePool) || stop "$NAME: cannot be read" 7
+  [ "$pool" = "$2" ] || change govc vm.migrate -pool "$2" "$1"
+}
+
+device_name() {
+  govc device.info -json -vm "$1" | jq -r --argjson key "$2" '.devices[] | select(.key == $key) | .name'
+}
+
+shut_down() {
+  local left=$SHUTDOWN_SECONDS
+  if govc vm.power -s "$2" >/dev/null; then
+    while [ "$(govc collect -s "$2" runtime.powerState)" != poweredOff ] && ((left > 0)); do
+      sleep 5
+      left=$((left - 5))
+    done
+  fi
+  if [ "$(govc collect -s "$2" runtime.powerState)" != poweredOff ]; then
+    [ -n "$HARD" ] || stop "$1: the guest did not shut down; --allow-hard-power-off switches it off at once" 7
+    change govc vm.power -off "$2"
+  fi
+}
+
+pause_before_power_on() { sleep "$POWER_ON_GAP_SECONDS"; }
+
+override() {
+  govc collect -json "$1" configurationEx | jq -r --arg vm "${2#*:}" '
+    [.[].val.drsVmConfig[]? | select(.key.value == $vm) |
+      if .enabled == false then "disabled" else .behavior end] | first // ""'
+}
+
+expect_override() {
+  local found
+  found=$(override "$2" "$3") || stop "$1: the overrides of its cluster cannot be read" "$STALE"
+  [ "$found" = "$4" ] || stop "$1: its own DRS level is '$found', not '$4'" "$STALE"
+}
+
+check_override() {
+  local found
+  found=$(override "$2" "$3") || stop "$1: the overrides of its cluster cannot be read" 7
+  [ "$found" = "$4" ] || stop "$1: its own DRS level was set, and is '$found', not '$4'" 7
+}
+
+cannot() {
+  stop "this step is not for govc: $2: $3. Do it with vplacer apply, or by hand as
+  \`vplacer show PLAN --format powercli\` writes it, and go on with --from $(($1 + 1))" 7
+}
+
+# All that is compared before the first change.
+compare_all() {
+  expect_host esx1 HostSystem:host-1001 '{"connection": "connected", "maintenance": false, "power": "poweredOn", "uuid": "e7e2b390-c55c-5876-b6a2-62c8ad8d6b73"}'
+  expect_host esx3 HostSystem:host-1003 '{"connection": "connected", "maintenance": false, "power": "poweredOn", "uuid": "2706285a-25ad-5031-87e1-2aac4ccdca6b"}'
+  expect_host vdi1 HostSystem:host-1004 '{"connection": "connected", "maintenance": false, "power": "poweredOn", "uuid": "e894cbbc-a155-5ae0-898e-a84554ddf2aa"}'
+  expect_host vdi2 HostSystem:host-1005 '{"connection": "connected", "maintenance": false, "power": "poweredOn", "uuid": "026e3392-8902-57c6-b368-f5066a1f7d08"}'
+  expect_vm llm-train-01 VirtualMachine:vm-2001 '{"connection": "connected", "cores_per_numa_node": null, "cores_per_socket": null, "cpu_affinity": [], "cpu_hot_add": false, "cpu_reservation_mhz": 0, "cpus": 16, "devices": ["dynamic 10de:20b7", "dynamic 10de:20b7"], "extra.numa.nodeaffinity": null, "extra.numa.vcpu.maxpervirtualnode": null, "extra.numa.vcpu.preferht": null, "extra.pcipassthru.64bitmmiosizegb": null, "extra.pcipassthru.use64bitmmio": null, "firmware": "efi", "hardware_version": 20, "has_snapshots": false, "host": "host-1003", "instance_uuid": "f7d5707f-4c38-5880-a1fb-2305b48f8115", "latency_sensitivity": "normal", "memory_limit_mib": null, "memory_locked_to_max": true, "memory_mib": 131072, "memory_reserved_mib": 131072, "pool": "resgroup-9", "power": "poweredOn", "template": false, "vnuma_on_hot_add": false}'
+  expect_vm infer-04 VirtualMachine:vm-2002 '{"connection": "connected", "cores_per_numa_node": null, "cores_per_socket": null, "cpu_affinity": [], "cpu_hot_add": false, "cpu_reservation_mhz": 0, "cpus": 8, "devices": ["vgpu grid_a30-6c"], "extra.numa.nodeaffinity": null, "extra.numa.vcpu.maxpervirtualnode": null, "extra.numa.vcpu.preferht": null, "extra.pcipassthru.64bitmmiosizegb": "64", "extra.pcipassthru.use64bitmmio": "TRUE", "firmware": "efi", "hardware_version": 21, "has_snapshots": false, "host": "host-1004", "instance_uuid": "5de02ddf-a20e-52f7-bb7b-091dd9624dbe", "latency_sensitivity": "normal", "memory_limit_mib": null, "memory_locked_to_max": true, "memory_mib": 65536, "memory_reserved_mib": 65536, "pool": "resgroup-9", "power": "poweredOn", "template": false, "vnuma_on_hot_add": false}'
+  expect_vm tpl VirtualMachine:vm-2006 '{"connection": "connected", "cores_per_numa_node": null, "cores_per_socket": null, "cpu_affinity": [], "cpu_hot_add": false, "cpu_reservation_mhz": 0, "cpus": 8, "devices": [], "extra.numa.nodeaffinity": null, "extra.numa.vcpu.maxpervirtualnode": null, "extra.numa.vcpu.preferht": null, "extra.pcipassthru.64bitmmiosizegb": null, "extra.pcipassthru.use64bitmmio": null, "firmware": "efi", "hardware_version": 19, "has_snapshots": false, "host": "host-1001", "instance_uuid": "c2e9d67d-764f-531c-93c7-a40f6eca9e6d", "latency_sensitivity": "normal", "memory_limit_mib": null, "memory_locked_to_max": false, "memory_mib": 65536, "memory_reserved_mib": 0, "pool": null, "power": "poweredOff", "template": true, "vnuma_on_hot_add": null}'
+  expect_vm web-1 VirtualMachine:vm-2003 '{"cpus": 4, "devices": [], "extra.numa.nodeaffinity": null, "host": "host-1005", "latency_sensitivity": "normal", "memory_mib": 16384, "memory_reserved_mib": 0, "power": "poweredOn"}'
+  expect_vm vm-07 VirtualMachine:vm-2005 '{"cpus": 4, "devices": [], "extra.numa.nodeaffinity": null, "host": "host-1001", "latency_sensitivity": "normal", "memory_mib": 16384, "memory_reserved_mib": 0, "power": "poweredOn"}'
+  must_be_new batch-1
+  return 0
+}
+
+# Step 1: switch llm-train-01 off
+# Undo: govc vm.power -on VirtualMachine:vm-2001
+step_1() {
+  known llm-train-01 VirtualMachine:vm-2001
+  expect_vm "$NAME" "$VM" '{"power": "poweredOn"}'
+  shut_down "$NAME" "$VM"
+  check_vm "$NAME" "$VM" '{"power": "poweredOff"}'
+}
+
+# Step 2: reconfigure llm-train-01: 5 settings; devices: 2 removed, 3 added (after 1)
+# Undo: with `vplacer rollback`, since govc cannot set cores per socket, the vNUMA topology, Dynamic DirectPath devices, which of equal devices to remove, whose keys are not known yet.
+step_2() {
+  known llm-train-01 VirtualMachine:vm-2001
+  expect_vm "$NAME" "$VM" '{"cores_per_numa_node": null, "cores_per_socket": null, "devices": ["dynamic 10de:20b7", "dynamic 10de:20b7"], "extra.numa.nodeaffinity": null, "extra.pcipassthru.64bitmmiosizegb": null, "extra.pcipassthru.use64bitmmio": null, "power": "poweredOff"}'
+  cannot 2 'reconfigure llm-train-01: 5 settings; devices: 2 removed, 3 added' 'govc cannot set cores per socket, the vNUMA topology, Dynamic DirectPath devices'
+}
+
+# Step 3: switch llm-train-01 on at esx3 (after 2)
+# Undo: govc vm.power -s VirtualMachine:vm-2001
+step_3() {
+  known llm-train-01 VirtualMachine:vm-2001
+  expect_vm "$NAME" "$VM" '{"power": "poweredOff"}'
+  change govc vm.power -on "$VM"
+  check_host "$NAME" "$VM" host-1003
+  check_vm "$NAME" "$VM" '{"power": "poweredOn"}'
+}
+
+# Step 4: clone batch-1 from tpl to esx1, off
+# Undo: govc vm.destroy VirtualMachine:ITS-ID
+step_4() {
+  known tpl VirtualMachine:vm-2006
+  expect_vm "$NAME" "$VM" '{"cpus": 8, "hardware_version": 19, "host": "host-1001", "memory_mib": 65536, "name": "tpl", "power": "poweredOff", "template": true}'
+  must_be_new batch-1
+  clone_vm VirtualMachine:vm-2006 HostSystem:host-1001 '' batch-1 batch-1
+  made batch-1
+  check_vm "$NAME" "$VM" '{"host": "host-1001", "name": "batch-1", "power": "poweredOff"}'
+}
+
+# Step 5: upgrade batch-1 from hardware version 19 to 20 (after 4)
+# Cannot be undone: a hardware version cannot be lowered again.
+step_5() {
+  made batch-1
+  expect_vm "$NAME" "$VM" '{"hardware_version": 19, "power": "poweredOff"}'
+  change govc vm.upgrade -version=20 -vm "$VM"
+  check_vm "$NAME" "$VM" '{"hardware_version": 20}'
+}
+
+# Step 6: reconfigure batch-1: 4 settings; devices: 1 added (after 5)
+# Undo: with `vplacer rollback`, since govc cannot set which of equal devices to remove, whose keys are not known yet.
+step_6() {
+  made batch-1
+  expect_vm "$NAME" "$VM" '{"devices": [], "extra.numa.nodeaffinity": null, "extra.pcipassthru.64bitmmiosizegb": null, "extra.pcipassthru.use64bitmmio": null, "memory_locked_to_max": false, "memory_reserved_mib": 0, "power": "poweredOff"}'
+  cannot 6 'reconfigure batch-1: 4 settings; devices: 1 added' 'govc cannot set Dynamic DirectPath devices'
+}
+
+# Step 7: switch batch-1 on at esx1 (after 6)
+# Undo: govc vm.power -s VirtualMachine:ITS-ID
+step_7() {
+  made batch-1
+  expect_vm "$NAME" "$VM" '{"power": "poweredOff"}'
+  change govc vm.power -on "$VM"
+  check_host "$NAME" "$VM" host-1001
+  check_vm "$NAME" "$VM" '{"power": "poweredOn"}'
+}
+
+# Step 8: move infer-04 running to vdi2
+# Undo: govc vm.migrate -host HostSystem:host-1004 -pool ResourcePool:resgroup-9 VirtualMachine:vm-2002
+step_8() {
+  known infer-04 VirtualMachine:vm-2002
+  expect_vm "$NAME" "$VM" '{"host": "host-1004", "power": "poweredOn"}'
+  change govc vm.migrate -host HostSystem:host-1005 -pool ResourcePool:resgroup-9 "$VM"
+  check_vm "$NAME" "$VM" '{"host": "host-1005"}'
+}
+
+
+usage() {
+  cat <<'END'
+Options:
+  --check                  Compare all that the plan was decided on; change nothing.
+  --allow-power-cycle      VMs that run may be switched off and on again.
+  --allow-migration        VMs may change their host.
+  --allow-hw-upgrade       Virtual hardware may be upgraded; nothing undoes that.
+  --allow-hard-power-off   A guest that does not shut down in time is switched off at once.
+  --partial                Begin although govc cannot do every step; stop at the first that it cannot do.
+  --from N                 Begin with step N: those before it are done. Only its own guards are compared.
+Environment: SHUTDOWN_SECONDS (600), POWER_ON_GAP_SECONDS (10), and govc's own.
+Exit codes: 0 done; 1 could not be read or begun; 3 usage, consent missing; 6 not as the plan expects,
+nothing changed; 7 stopped part way.
+END
+}
+
+refuse() {
+  printf '%s\n' "$1" >&2
+  exit 3
+}
+
+FROM=1 CHECK='' CYCLE='' MIGRATE='' UPGRADE='' HARD='' PARTIAL='' STALE=6
+: "${SHUTDOWN_SECONDS:=600}" "${POWER_ON_GAP_SECONDS:=10}"
+while (($# > 0)); do
+  case $1 in
+    --check) CHECK=1 ;;
+    --allow-power-cycle) CYCLE=1 ;;
+    --allow-migration) MIGRATE=1 ;;
+    --allow-hw-upgrade) UPGRADE=1 ;;
+    --allow-hard-power-off) HARD=1 ;;
+    --partial) PARTIAL=1 ;;
+    --from)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || refuse '--from wants the number of a step'
+      FROM=$2
+      shift
+      ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *) refuse "unknown option: $1 (--help tells them)" ;;
+  esac
+  shift
+done
+for program in govc jq; do
+  command -v "$program" >/dev/null || refuse "$program is needed and not found"
+done
+if [ -z "$CHECK" ]; then
+  [ -z "$NEEDS_POWER_CYCLE" ] || [ -n "$CYCLE" ] ||
+    refuse 'VMs that run would be switched off: --allow-power-cycle'
+  [ -z "$NEEDS_MIGRATION" ] || [ -n "$MIGRATE" ] ||
+    refuse 'VMs would change their host: --allow-migration'
+  [ -z "$NEEDS_HW_UPGRADE" ] || [ -n "$UPGRADE" ] ||
+    refuse 'virtual hardware would be upgraded: --allow-hw-upgrade'
+  for number in $CANNOT; do
+    ((number < FROM)) || [ -n "$PARTIAL" ] ||
+      refuse "govc cannot do steps $CANNOT; the head of this file says why. --partial does those before them"
+  done
+fi
+
+found=$(govc collect -s - content.about.instanceUuid) || stop 'the vCenter cannot be read'
+[ "$found" = "$INSTANCE_UUID" ] || stop "this is the vCenter $found, not $INSTANCE_UUID" 6
+if ((FROM == 1)); then
+  compare_all
+fi
+if [ -n "$CHECK" ]; then
+  printf 'All is as the plan expects; nothing was changed.\n'
+  exit 0
+fi
+for ((STEP = FROM; STEP <= TOTAL; STEP++)); do
+  ((STEP == 1)) || STALE=7
+  "step_$STEP"
+  printf 'step %s of %s done\n' "$STEP" "$TOTAL"
+done
+printf 'All steps are done.\n'
+

@@ -1,0 +1,49 @@
+"""Names that a script must carry unharmed, whatever they hold."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vplacer.report.scripts.bash_text import quoted
+from vplacer.report.scripts.words import comment, one_line
+
+ODD = [
+    "",
+    "plain-1",
+    "it's",
+    '"two" $HOME `id` $(id) !! \\',
+    "line\nbreak",
+    "\r\n\t",
+    "-rf *",
+    "ü 測試 \U0001f600",
+    "\u2028 \u202e abc \u2018quoted\u2019",
+    "{{ 7 * 7 }} {% x %} {# y #} !unsafe",
+    "\x1b[31m",
+]
+
+
+def bash_says(text: str) -> bytes:
+    return subprocess.run(["bash", "-c", f"printf %s {quoted(text)}"], capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_bash_gets_the_text_as_it_is(text: str) -> None:
+    assert bash_says(text) == text.encode()
+
+
+@settings(max_examples=60)
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_bash_gets_any_text(text: str) -> None:
+    assert bash_says(text) == text.encode()
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_comment_stays_one(text: str) -> None:
+    (line,) = comment([f"about {text}"])
+    assert line.startswith("# about")
+    assert len(line.splitlines()) == 1
+    assert one_line(text).isprintable()

@@ -1,0 +1,1 @@
+"""What a script that carries a plan out must say: the same for every language it is written in."""

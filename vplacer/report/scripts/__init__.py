@@ -1,0 +1,1 @@
+"""Plans as scripts for people who change a vCenter with other tools."""
