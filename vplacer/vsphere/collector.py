@@ -76,7 +76,7 @@ def _collect(session: Session, options: CollectOptions, progress: Progress | Non
         gaps.add_error(session.about.instance_uuid, "tags", error)
     inventory = Collector(
         reader,
-        about=_about(session, reader),
+        about=about_of(session, reader),
         taken_at=options.taken_at or server_time(session),
         tags=tags,
         options=options,
@@ -89,7 +89,15 @@ def _collect(session: Session, options: CollectOptions, progress: Progress | Non
     return replace(inventory, notes=notes.sorted())
 
 
-def _about(session: Session, reader: RawReader) -> About:
+def read_all_tags(session: Session) -> Tags:
+    """Return the tags by moid; none where the account may not read them."""
+    try:
+        return read_tags(session.transport, session.credentials).tags
+    except PermissionMissing:
+        return {}
+
+
+def about_of(session: Session, reader: RawReader) -> About:
     """Return who answered, by the name its administrator gave the vCenter, else by its address."""
     name = None
     setting = session.service("setting")

@@ -23,6 +23,20 @@ def inner_fault(fault: Data) -> Data:
     return fault.data("fault") or fault if fault.type == "LocalizedMethodFault" else fault
 
 
+def wire_name(fault: Data) -> str:
+    """Return the API name of a fault's type. Some servers send a name of their own for it: the type's with
+    "Fault" behind it, which the tables do not know (govmomi)."""
+    from pyVmomi import VmomiSupport
+
+    for name in (fault.type, fault.type.removesuffix("Fault")):
+        try:
+            VmomiSupport.GuessWsdlType(name)
+        except KeyError:
+            continue
+        return name
+    return fault.type
+
+
 def fault_texts(fault: Data, message: str = "") -> tuple[str, ...]:
     """Return every distinct text of a fault, outermost first: its message, its messages, its causes.
 

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from vplacer.errors import InternalError, VplacerError
+from vplacer.errors import InternalError
 from vplacer.inventory.moids import moid_order
 from vplacer.vsphere import faults
 from vplacer.vsphere.parse import SoapFault
@@ -116,9 +116,7 @@ class SessionReader:
         try:
             yield view
         finally:
-            # Gone already when the session ended; the server drops it with the session anyway.
-            with contextlib.suppress(VplacerError, SessionEnded):
-                session.call_once(view, "DestroyView")
+            session.drop(view, "DestroyView")
 
     def _read(self, kind: str, paths: Sequence[str], selected: list[Any]) -> RawAnswer:
         session = self._session

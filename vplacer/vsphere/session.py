@@ -20,47 +20,16 @@ from vplacer.vsphere.address import Address, Proxy
 from vplacer.vsphere.credentials import Credentials
 from vplacer.vsphere.parse import BrokenAnswer, SoapFault
 from vplacer.vsphere.raw import Data, MoRef, Notes, Value
+from vplacer.vsphere.repeatable import REPEATABLE
 from vplacer.vsphere.soap import Codec
+from vplacer.vsphere.statuses import bad_status, not_a_vcenter
 from vplacer.vsphere.tls import make_context
-from vplacer.vsphere.transport import Reply, Transport
+from vplacer.vsphere.transport import Transport
 
 T = TypeVar("T")
 
 _PATH = "/sdk"
 _SERVICE_INSTANCE = MoRef("ServiceInstance", "ServiceInstance")
-
-_REPEATABLE = frozenset(
-    {
-        "CreateContainerView",
-        "CurrentTime",
-        "DestroyView",
-        "ExecuteSimpleCommand",
-        "ExecuteSoap",
-        "FetchUserPrivilegeOnEntities",
-        "HasPrivilegeOnEntities",
-        "HasUserPrivilegeOnEntities",
-        "Login",
-        "QueryAssignedLicenses",
-        "QueryConfigOptionDescriptor",
-        "QueryConfigOptionEx",
-        "QueryConfigTarget",
-        "QueryDateTime",
-        "QueryOptions",
-        "QueryServiceList",
-        "RetrieveDynamicPassthroughInfo",
-        "RetrieveManagedMethodExecuter",
-        "RetrievePropertiesEx",
-        "RetrieveServiceContent",
-        "RetrieveVendorDeviceGroupInfo",
-        "RetrieveVgpuDeviceInfo",
-        "RetrieveVgpuProfileInfo",
-    }
-)
-"""Methods that may be sent again when a kept connection turns out to be closed. All others are sent once.
-
-A view or a session made twice is dropped by the server at the end. Commands of hosts are run only to read:
-those of esxtop, and lists of esxcli.
-"""
 
 
 class SessionEnded(Exception):
@@ -128,6 +97,7 @@ class Session:
         self._cookie = ""
         self._logins = 0
         self._logged_in = False
+        self.user = credentials.user
         self.notes = Notes()
         self.content: Data
         self.about: ServerAbout
@@ -237,6 +207,51 @@ class Session:
         """Invoke a method inside `run` and raise its faults as `SoapFault`."""
         return self._invoke(ref, method, arguments)
 
+    def change(
+        self,
+        ref: MoRef,
+        method: str,
+        arguments: Mapping[str, object] | None = None,
+        *,
+        operation: str | None,
+        what: str,
+        obj: str,
+    ) -> Value:
+        """Invoke a method that changes something, and return its result.
+
+        It is sent once. Only where the server refused it whole because the session had ended is the
+        session renewed and the call made again, once.
+
+        Args:
+            ref: the object.
+            method: API name ("ReconfigVM_Task").
+            arguments: by API parameter name, see `Codec.encode`.
+            operation: id that the server writes to its logs with the call.
+            what: what failed, for the error message.
+            obj: the object as the user knows it, for the error message.
+
+        Raises:
+            AnswerLost: nobody knows whether the server did it.
+            ConnectionFailed: nothing was sent, or the server refused to take it.
+            ApiTooOld: the arguments hold something newer than the API that is spoken.
+            VSphereError: any other failure, see `vplacer.errors`.
+        """
+
+        def send() -> Value:
+            try:
+                return self._invoke_once(ref, method, arguments or {}, operation)
+            except SoapFault as fault:
+                if faults.is_session_end(fault.fault):
+                    raise SessionEnded from None
+                raise faults.to_error(fault.fault, fault.message, what=what, obj=obj) from None
+
+        return self.run(send)
+
+    def drop(self, ref: MoRef, method: str) -> None:
+        """Destroy an object of the session; where that fails the server drops it with the session."""
+        with contextlib.suppress(VplacerError, SessionEnded):
+            self.call_once(ref, method)
+
     def run(self, operation: Callable[[], T]) -> T:
         """Run an operation; if the session ends under it, log in again once and run it from its start.
 
@@ -270,7 +285,7 @@ class Session:
         reply = self._transport.request("GET", f"{_PATH}/vimServiceVersions.xml", repeatable=True)
         offered = versions.offered_versions(reply.body) if reply.status == 200 else None
         if offered is None:
-            raise self._not_a_vcenter(reply)
+            raise not_a_vcenter(reply, f"{_PATH}/vimServiceVersions.xml", self.host)
         version = versions.choose(offered, server=self.host, pinned=self._options.api_version)
         self._api_version = version.id
         self._codec = Codec(version.binding, self.notes)
@@ -307,7 +322,7 @@ class Session:
         credentials = self._credentials
         failure: VSphereError
         try:
-            self._invoke(
+            login = self._invoke(
                 manager,
                 "Login",
                 {"userName": credentials.user, "password": credentials.password.reveal()},
@@ -325,27 +340,24 @@ class Session:
         else:
             self._logins += 1
             self._logged_in = True
+            if isinstance(login, Data):
+                self.user = login.text("userName") or credentials.user
             return
         raise failure from None
 
     def _invoke(self, ref: MoRef, method: str, arguments: Mapping[str, object]) -> Value:
         """Send one call and return its result; faults are raised as they came."""
         request = self._codec.encode(ref, method, arguments)
-        headers = {
-            "Content-Type": "text/xml; charset=UTF-8",
-            "SOAPAction": self._codec.soap_action,
-        }
         # A login makes a session of its own. Only its answer names the session: a server also hands a
         # cookie to whoever comes without one, which another thread may be doing just now.
-        if self._cookie and method != "Login":
-            headers["Cookie"] = self._cookie
+        headers = self._headers(with_cookie=method != "Login")
         reply = self._transport.request(
-            "POST", _PATH, body=request, headers=headers, repeatable=method in _REPEATABLE
+            "POST", _PATH, body=request, headers=headers, repeatable=method in REPEATABLE
         )
         if method == "Login" and (cookie := reply.headers.get("set-cookie")):
             self._cookie = cookie.partition(";")[0]
         if reply.status not in (200, 500):
-            raise self._bad_status(reply)
+            raise bad_status(reply, self.host)
         try:
             return self._codec.decode(method, reply.body)
         except BrokenAnswer as broken:
@@ -356,23 +368,26 @@ class Session:
                 hint="it was cut off, or something in between answered; try again",
             ) from None
 
-    def _not_a_vcenter(self, reply: Reply) -> ConnectionFailed:
-        if reply.status >= 500 or reply.status in (429, 407):
-            return self._bad_status(reply)
-        return ConnectionFailed(
-            "a web server answers here, but no vCenter",
-            obj=self.host,
-            why=f"{_PATH}/vimServiceVersions.xml: HTTP {reply.status} {reply.reason}".rstrip(),
-            hint="check the address and the port",
-        )
+    def _invoke_once(
+        self, ref: MoRef, method: str, arguments: Mapping[str, object], operation: str | None
+    ) -> Value:
+        """Send one changing call; what leaves it open whether it was carried out is an `AnswerLost`."""
+        request = self._codec.encode(ref, method, arguments, operation)
+        reply = self._transport.send_once(_PATH, body=request, headers=self._headers(with_cookie=True))
+        if 400 <= reply.status < 500:
+            raise bad_status(reply, self.host)
+        if reply.status not in (200, 500):
+            raise self._transport.answer_lost(f"HTTP {reply.status} {reply.reason}".rstrip())
+        try:
+            return self._codec.decode(method, reply.body)
+        except BrokenAnswer as broken:
+            raise self._transport.answer_lost(f"the answer to {method} cannot be read: {broken}") from None
 
-    def _bad_status(self, reply: Reply) -> ConnectionFailed:
-        status = f"HTTP {reply.status} {reply.reason}".rstrip()
-        if reply.status in (429, 502, 503, 504):
-            return ConnectionFailed(
-                "the vCenter does not take requests now",
-                obj=self.host,
-                why=status,
-                hint="its services are starting, or it has too many sessions; wait and try again",
-            )
-        return ConnectionFailed("the vCenter refused the request", obj=self.host, why=status)
+    def _headers(self, *, with_cookie: bool) -> dict[str, str]:
+        headers = {
+            "Content-Type": "text/xml; charset=UTF-8",
+            "SOAPAction": self._codec.soap_action,
+        }
+        if self._cookie and with_cookie:
+            headers["Cookie"] = self._cookie
+        return headers

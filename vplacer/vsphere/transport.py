@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vplacer import __version__
-from vplacer.errors import ConnectionFailed, VSphereError
+from vplacer.errors import AnswerLost, ConnectionFailed, VSphereError
 from vplacer.vsphere.address import Address, Proxy
 from vplacer.vsphere.tls import certificate_error
 
 _IDLE_LIMIT_S = 50.0
 _POOL_SIZE = 16
+_FAILURES = (OSError, http.client.HTTPException, EOFError, UnicodeError, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Transport:
             ConnectionFailed: no answer, or not a whole one.
             CertificateRejected: the certificate does not verify.
         """
-        sent = {"Accept-Encoding": "gzip", "User-Agent": f"vplacer/{__version__}", **(headers or {})}
+        sent = self._headers(headers or {})
         connection, kept = self._take()
         try:
             if kept and repeatable:
@@ -106,12 +107,50 @@ class Transport:
                     connection.close()
                     connection = self._open()
             return self._exchange(connection, method, path, body, sent)
-        except (OSError, http.client.HTTPException, EOFError, UnicodeError, zlib.error) as error:
+        except _FAILURES as error:
             connection.close()
             raise self._translated(error) from None
         except BaseException:
             connection.close()
             raise
+
+    def send_once(self, path: str, *, body: bytes, headers: Mapping[str, str]) -> Reply:
+        """Post a request that changes something, over a connection of its own; never sent twice.
+
+        A kept connection may have been closed at the other end, and whoever sends on one cannot tell that
+        from a server that dies while it works.
+
+        Raises:
+            ConnectionFailed, CertificateRejected: nothing was sent.
+            AnswerLost: sent, or part of it was, and no whole answer came.
+        """
+        connection = self._open()
+        try:
+            self._connect(connection)
+        except _FAILURES as error:
+            connection.close()
+            raise self._translated(error) from None
+        except BaseException:
+            connection.close()
+            raise
+        try:
+            return self._exchange(connection, "POST", path, body, self._headers(headers))
+        except _FAILURES as error:
+            connection.close()
+            what, why, _ = _explain(error, self.address, self._proxy)
+            raise self.answer_lost(f"{what}: {why}" if why else what) from None
+        except BaseException:
+            connection.close()
+            raise
+
+    def answer_lost(self, why: str) -> AnswerLost:
+        """Return the error for a change whose answer did not come, or cannot be read."""
+        return AnswerLost(
+            "a change was sent and no answer came: it may have been carried out or not",
+            obj=str(self.address),
+            why=why,
+            hint="look at the object and its recent tasks before anything is sent again",
+        )
 
     def close(self) -> None:
         """Close the kept connections."""
@@ -128,11 +167,7 @@ class Transport:
         body: bytes | None,
         headers: Mapping[str, str],
     ) -> Reply:
-        if connection.sock is None:
-            connection.connect()
-            connection.timeout = self._read_timeout_s
-            if connection.sock is not None:
-                connection.sock.settimeout(self._read_timeout_s)
+        self._connect(connection)
         connection.request(method, path, body=body, headers=dict(headers))
         response = connection.getresponse()
         content = response.read()
@@ -141,6 +176,16 @@ class Transport:
         received = {name.lower(): value for name, value in response.getheaders()}
         self._give_back(connection, received)
         return Reply(response.status, response.reason or "", content, received)
+
+    def _connect(self, connection: http.client.HTTPSConnection) -> None:
+        if connection.sock is None:
+            connection.connect()
+            connection.timeout = self._read_timeout_s
+            if connection.sock is not None:
+                connection.sock.settimeout(self._read_timeout_s)
+
+    def _headers(self, more: Mapping[str, str]) -> dict[str, str]:
+        return {"Accept-Encoding": "gzip", "User-Agent": f"vplacer/{__version__}", **more}
 
     def _take(self) -> tuple[http.client.HTTPSConnection, bool]:
         """Return a connection and whether it was used before."""
