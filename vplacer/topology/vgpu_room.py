@@ -151,7 +151,7 @@ def _per_card(profile: VgpuProfile, sharing: str, largest_mib: int | None) -> in
     ids = PciIds(profile.vendor, profile.device)
     if sharing == MIG:
         shape = ProfileShape(profile.name, _mib(profile.framebuffer_gib), MIG, None, _slices(profile.name))
-        return 1 if _media(profile.name) else _room(_mig_slots(shape, memory, ids), ())
+        return 1 if _media(profile.name) else _room(mig_slots(shape, memory, ids), ())
     return _most_same_size(memory, _mib(profile.framebuffer_gib))
 
 
@@ -194,12 +194,12 @@ def room_for(card: AssignableDevice, shape: ProfileShape, held: tuple[ProfileSha
         return 0
     if any(other.sharing != shape.sharing for other in held):
         return 0
-    memory = _card_memory(card, shape)
+    memory = card_memory(card, shape)
     if memory is None:
         return 0 if held else 1
     if shape.sharing == MIG:
-        slots = _mig_slots(shape, memory, card.ids)
-        room = _room(slots, tuple(_mig_slots(other, memory, card.ids) for other in held))
+        slots = mig_slots(shape, memory, card.ids)
+        room = _room(slots, tuple(mig_slots(other, memory, card.ids) for other in held))
         if not shape.media:
             return room
         return 0 if any(other.media for other in held) else min(1, room)
@@ -209,10 +209,13 @@ def room_for(card: AssignableDevice, shape: ProfileShape, held: tuple[ProfileSha
         return 0
     if not shape.types_mix and any(other.name != shape.name for other in held):
         return 0
+    return max(0, most_same_size(memory, shape) - len(held))
+
+
+def most_same_size(memory_mib: int, shape: ProfileShape) -> int:
+    """Return how many of a profile an empty card in same-size mode takes."""
     most = shape.per_card_max
-    if most is None:
-        most = _most_same_size(memory, shape.framebuffer_mib)
-    return max(0, most - len(held))
+    return _most_same_size(memory_mib, shape.framebuffer_mib) if most is None else most
 
 
 def all_fit(card: AssignableDevice, held: tuple[ProfileShape, ...], more: Iterable[ProfileShape]) -> bool:
@@ -225,7 +228,8 @@ def all_fit(card: AssignableDevice, held: tuple[ProfileShape, ...], more: Iterab
     return True
 
 
-def _card_memory(card: AssignableDevice, shape: ProfileShape) -> int | None:
+def card_memory(card: AssignableDevice, shape: ProfileShape) -> int | None:
+    """Return the framebuffer of a card in MiB: as told, else what a profile says of it; None = unknown."""
     if card.framebuffer_mib is not None:
         return card.framebuffer_mib
     if shape.per_card_max is not None:
@@ -276,8 +280,8 @@ def _mixed_places(ids: PciIds, size: int, memory: int) -> tuple[Interval, ...]:
     return slots if known else tuple((start, start + size) for start in range(memory - size + 1))
 
 
-def _mig_slots(shape: ProfileShape, memory_mib: int, ids: PciIds) -> tuple[Interval, ...]:
-    """The places of a MIG profile in memory slices."""
+def mig_slots(shape: ProfileShape, memory_mib: int, ids: PciIds) -> tuple[Interval, ...]:
+    """Return the places of a MIG profile in memory slices."""
     slices = shape.slices
     if slices is None:
         return ()

@@ -36,3 +36,9 @@ class VirtualClock:
         with self._lock:
             self._now += timedelta(seconds=seconds)
             return self._now
+
+    def move_to(self, when: datetime) -> datetime:
+        """Let time pass until a moment; one that has passed already changes nothing."""
+        with self._lock:
+            self._now = max(self._now, when.astimezone(UTC))
+            return self._now
