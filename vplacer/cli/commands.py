@@ -57,6 +57,11 @@ TREE: Final = Branch(
                 "vplacer request init --from site.json.gz --cluster gpu -o request.yaml",
             ),
         ),
+        "labels": Branch(
+            "Hardware labels, by which requests steer VMs to a NUMA node without pinning them to a host.",
+            {"plan": Leaf("labels_plan", "Plan the labels of a cluster's GPUs and NICs; changes nothing.")},
+            ("vplacer labels plan --lab a100pcie", "vplacer labels plan --lab a30pairs --scheme pair"),
+        ),
         "doctor": Leaf("doctor", "Check what vplacer relies on in a vCenter; changes nothing."),
         "hardware": Branch(
             "The GPUs, NICs, boards and CPUs that are known, with sources.",

@@ -22,6 +22,7 @@ class FileKind(Enum):
     RECORDING = "a recorded session"
     LAB_STATE = "a state of `vplacer lab serve`"
     SLOTS = "a slots file"
+    LABELS = "a plan of labels"
     DOCTOR = "a report of `vplacer doctor`"
 
 
@@ -31,6 +32,7 @@ _OVERLAP: Final = 64
 _KINDS: Final = {
     b"vplacer-plan": FileKind.PLAN,
     b"vplacer-slots": FileKind.SLOTS,
+    b"vplacer-labels": FileKind.LABELS,
     b"vplacer-snapshot": FileKind.SNAPSHOT,
     b"vplacer-lab-state": FileKind.LAB_STATE,
     b"vplacer-doctor": FileKind.DOCTOR,
