@@ -48,16 +48,11 @@ class Journal:
             UsageError: there is one already.
             OutputError: it cannot be written.
         """
+        demand_new(path)
         try:
-            _remove_stillborn(path)
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            raise UsageError(
-                "this plan has a journal already",
-                obj=str(path),
-                why="it was applied before, whole or in part",
-                hint="`vplacer apply --resume` goes on, `vplacer rollback` takes it back; or make a new plan",
-            ) from None
+            raise _exists(path) from None
         except OSError as error:
             raise output_error(path, error) from None
         journal = cls(path, handle, JournalState(), _START)
@@ -123,14 +118,30 @@ def read_journal(path: Path) -> JournalState:
     return _read(path)[0]
 
 
-def _remove_stillborn(path: Path) -> None:
-    """Remove a journal whose first line was never finished: nothing was begun with it."""
-    try:
-        is_stillborn = b"\n" not in path.read_bytes()
-    except OSError:
+def demand_new(path: Path) -> None:
+    """Refuse a journal that is there already. One whose first line was never finished is removed.
+
+    Raises:
+        UsageError: there is one; the plan was applied before.
+        OutputError: the remains of one cannot be removed.
+    """
+    if not path.exists():
         return
-    if is_stillborn:
+    try:
+        if b"\n" in path.read_bytes():
+            raise _exists(path)
         path.unlink()
+    except OSError as error:
+        raise output_error(path, error) from None
+
+
+def _exists(path: Path) -> UsageError:
+    return UsageError(
+        "this plan has a journal already",
+        obj=str(path),
+        why="it was applied before, whole or in part",
+        hint="`vplacer apply --resume` goes on, `vplacer rollback` takes it back; or make a new plan",
+    )
 
 
 def _write_all(handle: int, data: bytes) -> None:

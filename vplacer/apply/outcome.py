@@ -60,7 +60,8 @@ class ProblemKind(StrEnum):
     somebody else changed an object meanwhile. FAULT: the server refused a step. UNKNOWN_END: a call's or
     a task's end is not known yet. VERIFICATION: a step succeeded and the result is not as promised.
     IRREVERSIBLE: what cannot be taken back was done. CONNECTION: the vCenter could not be reached.
-    INTERRUPTED: stopped as asked. WINDOW: the window has closed. KEPT: a rollback left it as it is.
+    JOURNAL: it could not be written. INTERRUPTED: stopped as asked. WINDOW: the window is not open.
+    KEPT: a rollback left it as it is.
     """
 
     LEFT_OFF = "left_off"
@@ -71,6 +72,7 @@ class ProblemKind(StrEnum):
     VERIFICATION = "verification"
     IRREVERSIBLE = "irreversible"
     CONNECTION = "connection"
+    JOURNAL = "journal"
     INTERRUPTED = "interrupted"
     WINDOW = "window"
     KEPT = "kept"

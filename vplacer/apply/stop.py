@@ -38,3 +38,8 @@ class Stop:
         if self._detach.is_set():
             return StopLevel.DETACH
         return StopLevel.GRACEFUL if self._graceful.is_set() else StopLevel.NONE
+
+    @property
+    def detaches(self) -> bool:
+        """Whether nothing is to be waited for any more."""
+        return self._detach.is_set()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -31,6 +32,14 @@ class Unreachable(Exception):
         self.cause = cause
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Objects as they are now: their fields, and the VM of the step; None = it does not exist."""
+
+    facts: dict[str, dict[str, Fact]]
+    vm: Vm | None
+
+
 class World:
     """Reads through a port. ``made``: ids of VMs that the plan made, by the ids they have in it.
 
@@ -42,18 +51,17 @@ class World:
         port: Port,
         clock: Clock,
         timing: Timing,
-        made: Mapping[str, str],
         warn: Callable[[str, str], None],
     ) -> None:
         self.port = port
         self.clock = clock
         self.timing = timing
-        self._made = made
+        self.made: dict[str, str] = {}
         self._warn = warn
 
     def moid(self, vm: str) -> str | None:
         """Return the managed object id of a VM of the plan; None = it is not made yet."""
-        return self._made.get(vm) if vm.startswith("new:") else vm
+        return self.made.get(vm) if vm.startswith("new:") else vm
 
     def inventory(self) -> Inventory:
         """Read everything."""
@@ -78,8 +86,8 @@ class World:
         wanted = tuple(hosts)
         return self._patiently(lambda: self.port.read_part(hosts=wanted)).hosts
 
-    def facts(self, step: Step) -> dict[str, dict[str, Fact]]:
-        """Return the fields of all objects that a step is about, by their ids in the plan.
+    def look(self, step: Step) -> Look:
+        """Read all objects that a step is about, by their ids in the plan.
 
         An object that does not exist has the one field ``exists``.
         """
@@ -91,7 +99,7 @@ class World:
             facts[name] = {"exists": False} if vm is None else {"exists": True, **vm_facts(vm)}
         if isinstance(step.change, OverrideDrs) and step.vm in found:
             facts[step.vm]["drs_override"] = self._drs_level(step.change.cluster, found[step.vm].moid)
-        return facts
+        return Look(facts, found.get(step.vm))
 
     def wait(self, tasks: Iterable[Task], timeout_s: float) -> tuple[TaskResult, ...]:
         """Wait until at least one task ends; empty = the time is up."""

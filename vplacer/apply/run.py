@@ -1,0 +1,399 @@
+"""The doors: apply a plan, go on with one, take one back, or only look whether it could be applied."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vplacer.apply.calls import Move
+from vplacer.apply.clock import Clock
+from vplacer.apply.compare import unforeseen
+from vplacer.apply.consent import demand_consents, missing_consents
+from vplacer.apply.events import Listener, Severity, ignore
+from vplacer.apply.executor import Executor
+from vplacer.apply.finish import finish
+from vplacer.apply.inverse import inverse_step
+from vplacer.apply.journal import Journal, demand_new
+from vplacer.apply.lock import apply_lock
+from vplacer.apply.options import ApplyOptions
+from vplacer.apply.outcome import Outcome, ProblemKind, Status
+from vplacer.apply.preflight import Preflight, demand_clear, inspect, owned_vms, stale_text
+from vplacer.apply.records import Began, JournalState, Kept, Noted, Opened
+from vplacer.apply.rollback_plan import RollbackPlan, rollback_plan
+from vplacer.apply.schedule import Progress, Schedule
+from vplacer.apply.steps import steps_by_vm
+from vplacer.apply.stop import Stop
+from vplacer.apply.tell import Teller
+from vplacer.apply.units import Units, apart_groups, make_units
+from vplacer.apply.verify import verify_places
+from vplacer.apply.world import Unreachable, World
+from vplacer.errors import RequestError
+from vplacer.inventory.vcenter import Inventory
+from vplacer.plan.changes import Clone, OverrideDrs
+from vplacer.plan.effects import facts_after
+from vplacer.plan.model import Fact, ObjectKind, Plan, Step
+from vplacer.plan.observed import vm_facts
+from vplacer.plan.plan_file import plan_document
+from vplacer.plan.staleness import StaleField, stale_fields
+from vplacer.port import Port
+
+
+def plan_sha256(plan: Plan) -> str:
+    """Return the hash that a plan file bears."""
+    return str(plan_document(plan)["sha256"])
+
+
+def operation_prefix(plan: Plan) -> str:
+    """Return how the operation ids of a plan begin: ``vplacer-`` and the first of its hash."""
+    return f"vplacer-{plan_sha256(plan)[:8]}"
+
+
+def check_only(
+    plan: Plan, port: Port, options: ApplyOptions, clock: Clock, listener: Listener = ignore
+) -> Preflight:
+    """Say whether a plan could be applied now. Reads only.
+
+    Raises:
+        RequestError: the plan is only to be looked at.
+        VSphereError: the vCenter cannot be read.
+    """
+    tell = Teller(plan, clock, listener, len(plan.steps))
+    with _reached():
+        return inspect(plan, World(port, clock, options.timing, tell.warn), options)
+
+
+def apply_plan(
+    plan: Plan,
+    port: Port,
+    options: ApplyOptions,
+    journal: Path,
+    clock: Clock,
+    listener: Listener = ignore,
+    stop: Stop | None = None,
+    *,
+    tool_version: str = "",
+    lock_folder: Path | None = None,
+    confirm: Callable[[Preflight], bool] | None = None,
+) -> Outcome:
+    """Carry a plan out.
+
+    Args:
+        journal: where the journal is made; nothing may be there.
+        confirm: asked after all checks and before the first change; False = nothing is done.
+        lock_folder: where lock files are; None = the machine's temporary folder.
+
+    Raises:
+        RequestError: the plan is only to be looked at, it has a journal already, a consent is missing.
+        StaleError: what it was decided on has moved, a VM is somebody else's, another apply is under way.
+        VSphereError: the vCenter cannot be read, or would refuse a step. Nothing was changed.
+        OutputError: the journal cannot be made.
+    """
+    with apply_lock(plan.source.instance_uuid, plan.source.vcenter, f"apply of {journal.name}", lock_folder):
+        tell = Teller(plan, clock, listener, len(plan.steps))
+        world = World(port, clock, options.timing, tell.warn)
+        demand_new(journal)
+        with _reached():
+            found = inspect(plan, world, options)
+        demand_clear(plan, found)
+        if confirm is not None and not confirm(found):
+            return _refused(plan)
+        made = Journal.create(journal, _opened(plan, journal, tool_version))
+        with contextlib.closing(made):
+            made.write(Began(clock.now().isoformat(), "apply"))
+            _note_preflight(made, tell, found)
+            run = _Run(plan, world, made, options, tell, stop or Stop(), found.inventory)
+            return run.forth(found.inventory, ())
+
+
+def resume(
+    plan: Plan,
+    port: Port,
+    options: ApplyOptions,
+    journal: Path,
+    clock: Clock,
+    listener: Listener = ignore,
+    stop: Stop | None = None,
+    *,
+    lock_folder: Path | None = None,
+) -> Outcome:
+    """Go on with a plan whose apply or rollback stopped or was killed: look first, then finish.
+
+    Raises:
+        UnknownObjectError: there is no journal.
+        FileFormatError: it is damaged.
+        RequestError: it is of another plan, or a consent is missing.
+        StaleError: another apply is under way.
+        VSphereError: the vCenter cannot be read.
+    """
+    with apply_lock(plan.source.instance_uuid, plan.source.vcenter, f"resume of {journal.name}", lock_folder):
+        made = Journal.reopen(journal)
+        with contextlib.closing(made):
+            _demand_same_plan(plan, made.state, journal)
+            if made.state.rolls_back:
+                return _roll_back(plan, port, options, made, clock, listener, stop or Stop())
+            tell = Teller(plan, clock, listener, len(plan.steps))
+            world = World(port, clock, options.timing, tell.warn)
+            world.made.update(made.state.made)
+            with _reached():
+                inventory = world.inventory()
+            _demand_consents(plan, plan.steps, options, clock)
+            made.write(Began(clock.now().isoformat(), "resume"))
+            run = _Run(plan, world, made, options, tell, stop or Stop(), inventory)
+            return run.forth(inventory, _moved(plan, inventory, made.state))
+
+
+def preview_rollback(plan: Plan, journal: JournalState) -> RollbackPlan:
+    """Return what `roll_back` would do, to be shown before."""
+    return rollback_plan(plan, journal)
+
+
+def roll_back(
+    plan: Plan,
+    port: Port,
+    options: ApplyOptions,
+    journal: Path,
+    clock: Clock,
+    listener: Listener = ignore,
+    stop: Stop | None = None,
+    *,
+    lock_folder: Path | None = None,
+) -> Outcome:
+    """Take back what the journal says was carried out, as far as it still is as vplacer wrote it.
+
+    Errors as `resume`.
+    """
+    who = f"rollback of {journal.name}"
+    with apply_lock(plan.source.instance_uuid, plan.source.vcenter, who, lock_folder):
+        made = Journal.reopen(journal)
+        with contextlib.closing(made):
+            _demand_same_plan(plan, made.state, journal)
+            return _roll_back(plan, port, options, made, clock, listener, stop or Stop())
+
+
+def _roll_back(
+    plan: Plan,
+    port: Port,
+    options: ApplyOptions,
+    journal: Journal,
+    clock: Clock,
+    listener: Listener,
+    stop: Stop,
+) -> Outcome:
+    preview = rollback_plan(plan, journal.state)
+    tell = Teller(plan, clock, listener, len(preview.steps))
+    world = World(port, clock, options.timing, tell.warn)
+    world.made.update(journal.state.made)
+    with _reached():
+        inventory = world.inventory()
+    _demand_consents(plan, preview.steps, options, clock)
+    journal.write(Began(clock.now().isoformat(), "rollback"))
+    run = _Run(plan, world, journal, options, tell, stop, inventory)
+    return run.back(inventory)
+
+
+class _Run:
+    """One process's work on a plan, from the journal as it is to an outcome."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        world: World,
+        journal: Journal,
+        options: ApplyOptions,
+        tell: Teller,
+        stop: Stop,
+        inventory: Inventory,
+    ) -> None:
+        self.plan = plan
+        self.world = world
+        self.journal = journal
+        self.options = options
+        self.tell = tell
+        self.stop = stop
+        self.groups = apart_groups(plan, inventory)
+
+    def forth(self, inventory: Inventory, moved: Sequence[StaleField]) -> Outcome:
+        """Carry out what is not done yet. ``moved``: why no VM may begin that has not begun."""
+        executor = self._executor(self.plan.steps, inventory, rolls_back=False)
+        self.tell.planned(step for step in self.plan.steps if not self.journal.state.is_done(step.id))
+        for item in moved:
+            what = f"the plan is stale: {stale_text(item)}"
+            executor.halt(
+                ProblemKind.DRIFTED, what, hint="take it back with `vplacer rollback`, or plan again"
+            )
+        for vm, why in self._owned(inventory):
+            executor.halt(ProblemKind.DRIFTED, f"it must not be touched any more: {why}", vm=vm)
+        executor.take_over(self._open_moves())
+        executor.run()
+        if executor.switched_on:
+            with contextlib.suppress(Unreachable):
+                verify_places(self.plan, self.world, self.tell, executor.switched_on, inventory)
+        return self._finish(executor, rolls_back=False)
+
+    def back(self, inventory: Inventory) -> Outcome:
+        """Let calls end that are under way, then take back what was carried out."""
+        settling = self._executor(self.plan.steps, inventory, rolls_back=False)
+        settling.settle(self._open_moves())
+        if settling.calls or settling.unreached:
+            return self._finish(settling, rolls_back=True)
+        what = rollback_plan(self.plan, self.journal.state)
+        for item in what.stays:
+            kind = ProblemKind.IRREVERSIBLE if item.irreversible else ProblemKind.KEPT
+            self.journal.write(Kept(item.step, item.why))
+            self.tell.trouble(kind, f"stays: {item.why}", vm=item.vm, step=item.step)
+        self.tell.total = len(what.steps)
+        executor = self._executor(what.steps, inventory, rolls_back=True)
+        self.tell.planned(what.steps, undo=True)
+        executor.run()
+        return self._finish(executor, rolls_back=True)
+
+    def _executor(self, steps: Sequence[Step], inventory: Inventory, *, rolls_back: bool) -> Executor:
+        state = self.journal.state
+        hosts = {vm.moid: vm.host for vm in inventory.vms if vm.host is not None}
+        hosts |= {vm: hosts[moid] for vm, moid in state.made.items() if moid in hosts}
+        units: Units = make_units(steps, self.groups, hosts)
+        done = set() if rolls_back else {step.id for step in steps if state.is_done(step.id)}
+        self.tell.done = len(done)
+        floating = frozenset(
+            item.vm or item.demand
+            for item in self.plan.vms
+            if not item.nodes and _node_count(inventory, item.host_after) != 1
+        )
+        schedule = Schedule(units, self.options, floating, Progress(done=done))
+        expected = {} if rolls_back else _expected(self.plan, inventory, state)
+        return Executor(
+            self.world,
+            self.journal,
+            schedule,
+            self.options,
+            self.tell,
+            self.stop,
+            expected,
+            operation=operation_prefix(self.plan),
+            rolls_back=rolls_back,
+        )
+
+    def _open_moves(self) -> list[Move]:
+        """Return the calls of an earlier process whose end is not known."""
+        moves = []
+        for name, attempt in self.journal.state.open_calls():
+            step = self.plan.step_by_id[name]
+            if not attempt.intent.undo:
+                moves.append(Move(step))
+            elif (back := inverse_step(step)) is not None:
+                moves.append(Move(back, undo=True, restoring=True))
+        return moves
+
+    def _owned(self, inventory: Inventory) -> Iterable[tuple[str, str]]:
+        begun = {step.vm for step in self.plan.steps if self.journal.state.log(step.id).attempts}
+        fresh = [step for step in self.plan.steps if step.vm not in begun]
+        return owned_vms(fresh, inventory, self.options)
+
+    def _finish(self, executor: Executor, *, rolls_back: bool) -> Outcome:
+        return finish(self.plan, self.world, self.journal, self.tell, executor.failed, rolls_back=rolls_back)
+
+
+def _opened(plan: Plan, journal: Path, tool_version: str) -> Opened:
+    return Opened(
+        plan_sha256=plan_sha256(plan),
+        plan=journal.name.removesuffix(".journal"),
+        vcenter=plan.source.vcenter,
+        instance_uuid=plan.source.instance_uuid,
+        tool_version=tool_version or plan.tool_version,
+        operation=operation_prefix(plan),
+        steps=len(plan.steps),
+    )
+
+
+def _note_preflight(journal: Journal, tell: Teller, found: Preflight) -> None:
+    """Show and record what the checks said that stops nothing."""
+    notes = [("adopted", text, Severity.INFO) for text in found.adopted]
+    for item in found.checked:
+        when = "as it is today, " if item.of_today else ""
+        text = f"{item.step}: {when}the server says {item.finding.fault}: {item.finding.message}"
+        notes.append(("check", text, Severity.WARNING))
+    for code, text, severity in notes:
+        journal.write(Noted(code, text, tell.clock.now().isoformat()))
+        tell.note(code, text, severity)
+
+
+def _demand_same_plan(plan: Plan, state: JournalState, path: Path) -> None:
+    opened = state.opened
+    if opened is None or opened.plan_sha256 != plan_sha256(plan):
+        raise RequestError(
+            "the journal is of another plan",
+            obj=str(path),
+            why=f"it is of {opened.plan}, hash {opened.plan_sha256[:8]}" if opened else None,
+            hint="give the plan file that was applied",
+        )
+
+
+def _demand_consents(plan: Plan, steps: Sequence[Step], options: ApplyOptions, clock: Clock) -> None:
+    """Ask for the consents of work that has begun. Out of the window it may still be brought to an end."""
+    demand_consents(missing_consents(plan, steps, replace(options, window=None), clock.now()))
+
+
+def _moved(plan: Plan, inventory: Inventory, state: JournalState) -> list[StaleField]:
+    """Return what moved of all that has not been begun: what the plan itself did is no drift."""
+    begun = {step.vm for step in plan.steps if state.log(step.id).attempts}
+    own = {step.vm for step in plan.steps} | set(state.made.values())
+    made = {
+        step.change.name for step in plan.steps if isinstance(step.change, Clone) and state.is_done(step.id)
+    }
+    found = []
+    for item in stale_fields(plan, inventory):
+        if item.kind is ObjectKind.VM and (item.object in begun or item.name in made):
+            continue
+        only_own = _without(item.expected, own) == _without(item.found, own)
+        if item.kind is ObjectKind.HOST and item.field == "running" and only_own:
+            continue
+        if item.field == "exists" and item.object in state.made.values():
+            continue
+        found.append(item)
+    return found
+
+
+def _without(value: Fact, own: set[str]) -> tuple[str, ...]:
+    return tuple(item for item in value if item not in own) if isinstance(value, tuple) else ()
+
+
+def _expected(plan: Plan, inventory: Inventory, state: JournalState) -> dict[str, dict[str, Fact]]:
+    """Return the fields each VM must have: as they are now, unless others changed them since our step."""
+    found: dict[str, dict[str, Fact]] = {}
+    for vm_id, steps in steps_by_vm(plan.steps).items():
+        vm = inventory.vm_by_moid.get(state.made.get(vm_id, vm_id))
+        if vm is None:
+            continue
+        now = dict(vm_facts(vm))
+        captured = state.captured.get(vm_id)
+        if captured is not None:
+            then: dict[str, Fact] = {fact.field: fact.value for fact in captured.facts}
+            done = [s.change for s in steps if state.is_done(s.id) and not isinstance(s.change, Clone)]
+            for change in done:
+                then = facts_after(change, then)
+            last = done[-1] if done else OverrideDrs("", None, None)
+            for name, was, _ in unforeseen(last, {k: v for k, v in then.items() if k in now}, now):
+                now[name] = was
+        found[vm_id] = now
+    return found
+
+
+def _node_count(inventory: Inventory, host: str) -> int:
+    found = inventory.host_by_moid.get(host)
+    return len(found.numa_nodes) if found is not None else 0
+
+
+def _refused(plan: Plan) -> Outcome:
+    del plan
+    return Outcome(Status.REFUSED, (), (), (), False, (), None, 0.0)
+
+
+@contextlib.contextmanager
+def _reached() -> Iterator[None]:
+    """Turn a vCenter that does not answer before the first change into the error it is."""
+    try:
+        yield
+    except Unreachable as error:
+        raise error.cause from None
