@@ -176,8 +176,8 @@ def _read(path: Path) -> tuple[JournalState, str, int]:
             if any(_is_record(later) for later in lines[number:]):
                 raise _damaged(path, number, "its checksum does not fit, and more records follow it")
             break
-        _fold(state, body, path, number)
         last_sum = _sum(body, last_sum)
+        _fold(state, body, path, number)
         length += len(line) + 1
     if state.opened is None:
         raise FileFormatError("not a journal", path=str(path), why="its first record is missing")

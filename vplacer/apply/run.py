@@ -30,6 +30,7 @@ from vplacer.apply.units import Units, apart_groups, make_units
 from vplacer.apply.verify import verify_places
 from vplacer.apply.world import Unreachable, World
 from vplacer.errors import RequestError
+from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Inventory
 from vplacer.plan.changes import Clone, OverrideDrs
 from vplacer.plan.effects import facts_after
@@ -73,6 +74,7 @@ def apply_plan(
     listener: Listener = ignore,
     stop: Stop | None = None,
     *,
+    overlays: Sequence[Overlay] = (),
     tool_version: str = "",
     lock_folder: Path | None = None,
     confirm: Callable[[Preflight], bool] | None = None,
@@ -81,6 +83,7 @@ def apply_plan(
 
     Args:
         journal: where the journal is made; nothing may be there.
+        overlays: what is known of the hosts besides, for the verification of places.
         confirm: asked after all checks and before the first change; False = nothing is done.
         lock_folder: where lock files are; None = the machine's temporary folder.
 
@@ -104,7 +107,7 @@ def apply_plan(
             made.write(Began(clock.now().isoformat(), "apply"))
             _note_preflight(made, tell, found)
             run = _Run(plan, world, made, options, tell, stop or Stop(), found.inventory)
-            return run.forth(found.inventory, ())
+            return run.forth(found.inventory, (), overlays)
 
 
 def resume(
@@ -116,6 +119,7 @@ def resume(
     listener: Listener = ignore,
     stop: Stop | None = None,
     *,
+    overlays: Sequence[Overlay] = (),
     lock_folder: Path | None = None,
 ) -> Outcome:
     """Go on with a plan whose apply or rollback stopped or was killed: look first, then finish.
@@ -141,7 +145,7 @@ def resume(
             _demand_consents(plan, plan.steps, options, clock)
             made.write(Began(clock.now().isoformat(), "resume"))
             run = _Run(plan, world, made, options, tell, stop or Stop(), inventory)
-            return run.forth(inventory, _moved(plan, inventory, made.state))
+            return run.forth(inventory, _moved(plan, inventory, made.state), overlays)
 
 
 def preview_rollback(plan: Plan, journal: JournalState) -> RollbackPlan:
@@ -214,7 +218,9 @@ class _Run:
         self.stop = stop
         self.groups = apart_groups(plan, inventory)
 
-    def forth(self, inventory: Inventory, moved: Sequence[StaleField]) -> Outcome:
+    def forth(
+        self, inventory: Inventory, moved: Sequence[StaleField], overlays: Sequence[Overlay]
+    ) -> Outcome:
         """Carry out what is not done yet. ``moved``: why no VM may begin that has not begun."""
         executor = self._executor(self.plan.steps, inventory, rolls_back=False)
         self.tell.planned(step for step in self.plan.steps if not self.journal.state.is_done(step.id))
@@ -229,7 +235,7 @@ class _Run:
         executor.run()
         if executor.switched_on:
             with contextlib.suppress(Unreachable):
-                verify_places(self.plan, self.world, self.tell, executor.switched_on, inventory)
+                verify_places(self.plan, self.world, self.tell, executor.switched_on, inventory, overlays)
         return self._finish(executor, rolls_back=False)
 
     def back(self, inventory: Inventory) -> Outcome:
@@ -242,7 +248,7 @@ class _Run:
         for item in what.stays:
             kind = ProblemKind.IRREVERSIBLE if item.irreversible else ProblemKind.KEPT
             self.journal.write(Kept(item.step, item.why))
-            self.tell.trouble(kind, f"stays: {item.why}", vm=item.vm, step=item.step)
+            self.tell.trouble(kind, item.why, vm=item.vm, step=item.step if item.irreversible else None)
         self.tell.total = len(what.steps)
         executor = self._executor(what.steps, inventory, rolls_back=True)
         self.tell.planned(what.steps, undo=True)
