@@ -85,16 +85,14 @@ def _going(present: PresentVm, key: int) -> Any:
 
 def _device(present: PresentVm, key: int) -> Any:
     """Return a device of the VM as it is, whole: some servers take an edit for all there is to it."""
-    device = copied(present.devices[key], present.vm.name)
-    backing = device.backing
-    if backing is not None and hasattr(backing, "assignedId"):
-        backing.assignedId = None  # the server's own, set while the VM runs
-    return device
+    return copied(present.devices[key], present.vm.name)
 
 
 def _edited(device: Any, after: DeviceValue) -> Any:
     """Only the vNUMA node is ever edited: -1 clears it, unset would keep it (vSphere API)."""
     device.numaNode = -1 if after.numa_node is None else after.numa_node
+    if hasattr(device.backing, "assignedId"):
+        device.backing.assignedId = None  # the server's own, set while the VM runs
     device.deviceGroupInfo = None  # fixed once the device is added
     return device
 
