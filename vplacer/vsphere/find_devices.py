@@ -1,6 +1,9 @@
 """Which devices and groups of a VM a change means: by key, or by content where it has none yet.
 
 A key is used again after its device was removed, so that content is compared for every device.
+
+Devices alike in all that is known of them are one as good as the other, and of more than are meant the newest
+go: those with the highest keys. Network cards are not alike: each has an address of its own.
 """
 
 from __future__ import annotations
@@ -9,7 +12,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from vplacer.errors import AmbiguousObjectError, InternalError, StaleError
-from vplacer.inventory.vm import Vm, VmDevice, VmDeviceGroup
+from vplacer.inventory.vm import (
+    Backing,
+    DvxBacking,
+    DynamicBacking,
+    StaticBacking,
+    VgpuBacking,
+    Vm,
+    VmDevice,
+    VmDeviceGroup,
+)
 from vplacer.plan.changes import Action, DeviceChange, GroupChange, Reconfigure
 from vplacer.plan.device_match import device_value
 from vplacer.plan.observed import device_text
@@ -32,7 +44,7 @@ def find_devices(change: Reconfigure, vm: Vm) -> Found:
 
     Raises:
         StaleError: a device or group is not there, is another one, or has other members than planned.
-        AmbiguousObjectError: several devices are alike, and not all of them are meant.
+        AmbiguousObjectError: several network cards fit, or groups with such, and not all are meant.
         InternalError: the change takes a device out of a group that stays.
     """
     groups = _find_groups(change.groups, vm)
@@ -72,6 +84,7 @@ class _Finder:
     def __init__(self, vm: Vm) -> None:
         self._vm = vm
         self._text = {device.key: device_text(device_value(vm, device)) for device in vm.devices}
+        self._backings = {device.key: device.backing for device in vm.devices}
         self.taken: set[int] = set()
 
     def find(self, changes: list[tuple[int, DeviceChange]]) -> dict[int, int]:
@@ -90,7 +103,7 @@ class _Finder:
             keys = [
                 key for key, text in sorted(self._text.items()) if text == wanted and key not in self.taken
             ]
-            self._check_count(wanted, keys, len(positions))
+            keys = self._newest(wanted, keys, len(positions))
             found.update(zip(positions, keys, strict=True))
             self.taken.update(keys)
         return found
@@ -105,20 +118,26 @@ class _Finder:
                 hint="make a new plan",
             )
 
-    def _check_count(self, wanted: str, keys: list[int], count: int) -> None:
+    def _newest(self, wanted: str, keys: list[int], count: int) -> list[int]:
         if len(keys) < count:
             raise StaleError(
                 f"the VM has {len(keys)} of {count} devices '{wanted}' that are to be changed",
                 obj=self._vm.name,
                 hint="somebody else changed the VM: look at its devices and make a new plan",
             )
-        if len(keys) > count:
+        if len(keys) > count and not all(_replaceable(self._backings[key]) for key in keys):
             raise AmbiguousObjectError(
-                f"{len(keys)} devices are alike, and {count} of them would be changed",
+                f"{len(keys)} devices fit, and {count} of them would be changed",
                 obj=self._vm.name,
                 why=f"'{wanted}' are the devices {', '.join(map(str, keys))}",
                 hint="change them by hand in the vSphere Client, then make a new plan",
             )
+        return keys[len(keys) - count :]
+
+
+def _replaceable(backing: Backing) -> bool:
+    """Whether two devices with this backing are one as good as the other."""
+    return isinstance(backing, StaticBacking | DynamicBacking | VgpuBacking | DvxBacking)
 
 
 def _find_groups(changes: Iterable[GroupChange], vm: Vm) -> list[VmDeviceGroup]:
@@ -132,14 +151,16 @@ def _find_groups(changes: Iterable[GroupChange], vm: Vm) -> list[VmDeviceGroup]:
         alike = [group for key, group in sorted(present.items()) if group.name == name and key not in keyed]
         if len(alike) < count:
             raise StaleError(f"the VM has no device group {name} any more", obj=vm.name, hint="plan again")
-        if len(alike) > count:
+        keys = {group.key for group in alike}
+        members = [device for device in vm.devices if device.group_key in keys]
+        if len(alike) > count and not all(_replaceable(device.backing) for device in members):
             raise AmbiguousObjectError(
-                f"{len(alike)} device groups are alike, and {count} of them would be removed",
+                f"{len(alike)} device groups fit, and {count} of them would be removed",
                 obj=vm.name,
                 why=f"'{name}' are the groups {', '.join(str(group.key) for group in alike)}",
                 hint="remove it by hand in the vSphere Client, then make a new plan",
             )
-        free[name] = alike
+        free[name] = alike[len(alike) - count :]
     found = []
     for item in removals:
         if item.key is None:
