@@ -8,8 +8,7 @@ Level by level, each level's value a constraint for the next.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from vplacer.errors import InternalError
@@ -22,6 +21,7 @@ from vplacer.solver.instance import Instance
 from vplacer.solver.kinds import HostKind, build_kinds
 from vplacer.solver.leaving import place_leaving
 from vplacer.solver.master import SCALE, KindColumn, Relaxation, solve_integral
+from vplacer.solver.neighbourhoods import Neighbourhoods
 from vplacer.solver.pricing import Pricers
 from vplacer.solver.rows import Key
 from vplacer.solver.tables.search import TableSearch, takes
@@ -33,12 +33,8 @@ MAX_ROUNDS = 60
 LEAST_ROUNDS = 3
 """Rounds of the levels "placed", whatever the limit: cheap, and without them there is no answer at all."""
 
-NEIGHBOURHOOD = 350
-"""Option variables of an exact model that improves an answer."""
-
 NO_GAIN_LIMIT = 1
 """Neighbourhoods without a gain after which a level is left as it is, and one more for each unit of work."""
-
 
 ROOM_WEIGHT = 3
 """Prices of level "room" are harder than those of the levels after it: it gets so many times their work."""
@@ -325,54 +321,40 @@ def _without(plan: HostPlan, index: int, number: int) -> HostPlan:
 
 def _improve(search: _Search, level: str, bound: int | None, end: float) -> None:
     """Free a few hosts at a time and solve them exactly, the others held."""
-    chooser = random.Random(search.seed)
-    kind_of = {position: kind.index for kind in search.kinds for position in kind.positions}
     if bound is not None and search.value(level) >= bound:
         return
+    neighbourhoods = Neighbourhoods(search.instance, level, search.seed)
     failures = 0
     most = NO_GAIN_LIMIT + search.work
-    while failures < most and search.left > end:
+    while search.left > end:
         if search.should_stop():
             search.stopped = True
             return
-        free = _neighbourhood(search, level, chooser)
-        held = {position: column for position, column in search.held.items() if position not in free}
-        exact = ExactModel(search.instance, held)
-        for name, target in search.targets.items():
-            exact.require(name, target)
-        before = search.value(level)
-        work = min(2.0, max(0.1, search.left - end))
-        result = exact.solve(level, seed=search.seed, work=work, should_stop=search.should_stop)
-        search.left -= result.work + WORK_A_MODEL
-        if result.value is None or result.value <= before:
+        free = neighbourhoods.next(search.held)
+        if neighbourhoods.by_chance:
+            if failures >= most:
+                return
             failures += 1
-            continue
-        failures = 0
-        for position, column in exact.columns(result.solver).items():
-            search.held[position] = column
-            search.add(kind_of[position], column)
-        if bound is not None and search.value(level) >= bound:
-            return
+        if _freed(search, level, free, end):
+            failures = 0
+            neighbourhoods.begin_again()
+            if bound is not None and search.value(level) >= bound:
+                return
 
 
-def _neighbourhood(search: _Search, level: str, chooser: random.Random) -> set[int]:
-    """Hosts to free: those that matter to the level and to VMs not yet placed first, then any."""
-    tasks = search.instance.tasks
-    placed: dict[int, int] = {}
-    for column in search.held.values():
-        for index, count in column.plan.seats().items():
-            placed[index] = placed.get(index, 0) + count
-    missing = {cls.index for cls in search.instance.classes if placed.get(cls.index, 0) < cls.count}
-    order = list(range(len(tasks)))
-    chooser.shuffle(order)
-    if level.startswith("placed") and missing:
-        order.sort(key=lambda position: not missing.intersection(tasks[position].options))
-    free: set[int] = set()
-    size = 0
-    for position in order:
-        weight = max(1, sum(len(options) for options in tasks[position].options.values()))
-        if free and size + weight > NEIGHBOURHOOD:
-            break
-        free.add(position)
-        size += weight
-    return free
+def _freed(search: _Search, level: str, free: Collection[int], end: float) -> bool:
+    """Solve some hosts exactly, the others held; whether that was of use."""
+    held = {position: column for position, column in search.held.items() if position not in free}
+    exact = ExactModel(search.instance, held)
+    for name, target in search.targets.items():
+        exact.require(name, target)
+    work = min(2.0, max(0.1, search.left - end))
+    result = exact.solve(level, seed=search.seed, work=work, should_stop=search.should_stop)
+    search.left -= result.work + WORK_A_MODEL
+    if result.value is None or result.value <= search.value(level):
+        return False
+    kind_of = {position: kind.index for kind in search.kinds for position in kind.positions}
+    for position, column in exact.columns(result.solver).items():
+        search.held[position] = column
+        search.add(kind_of[position], column)
+    return True
