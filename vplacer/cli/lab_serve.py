@@ -31,6 +31,7 @@ def _run(ctx: click.Context, /, site: str, **values: Any) -> None:
         api_version=values["api_version"],
         read_only=values["read_only"],
         state=values["state"],
+        speed=values["speed"],
     )
     with serve_site(options, world_for(common)) as served:
         _announce(common, served, values["format"])
@@ -109,6 +110,14 @@ command = Command(
             metavar="FILE",
             type=click.Path(path_type=Path),
             help="Keep the state in this file: read at the start if it is there, written at the end.",
+        ),
+        click.Option(
+            ["--speed"],
+            metavar="FACTOR",
+            type=click.FloatRange(0.01, 1000),
+            default=1.0,
+            show_default=True,
+            help="How much faster than real time passes there: tasks and guests take so much less.",
         ),
         click.Option(
             ["--format"],

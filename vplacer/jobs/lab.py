@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from vplacer.inventory.site import Site
     from vplacer.jobs.source import Reading
     from vplacer.lab.soap.server import LabServer
-    from vplacer.lab.soap.vcenter import ServedSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +70,12 @@ class LabAccount:
 def lab_server(site: Site, account: LabAccount = LabAccount(), api_version: str | None = None) -> LabServer:
     """Return a simulated vCenter of a site, not yet started, for one command.
 
-    Its clock stands still at the time that the site describes: two runs read the same.
+    Its clock begins at the time that the site describes and stands still while nothing is under way:
+    two runs read the same.
     """
-    from vplacer.lab.model.clock import VirtualClock
     from vplacer.lab.soap.server import LabServer
 
-    clock = VirtualClock.at(site.inventory.taken_at)
-    return LabServer(
-        _served(site),
-        username=account.username,
-        password=account.password,
-        api_version=api_version,
-        clock=clock,
-    )
+    return LabServer(site, username=account.username, password=account.password, api_version=api_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +90,7 @@ class ServeOptions:
         api_version: newest API version; None = the site's.
         read_only: the account has vSphere's role Read-only.
         state: file that keeps the state; read at the start where it exists, written at the end.
+        speed: seconds of the simulated vCenter's time in one second.
     """
 
     site: str
@@ -107,6 +100,7 @@ class ServeOptions:
     api_version: str | None = None
     read_only: bool = False
     state: Path | None = None
+    speed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +144,14 @@ def serve_site(options: ServeOptions, world: World) -> Iterator[Served]:
     site = load_state(options.state) if kept and options.state else load_site(path)
     password, password_file = _password(options, world)
     server = LabServer(
-        _served(site),
+        site,
         api_version=options.api_version,
         port=options.port,
         username=options.username,
         password=password,
         read_only=options.read_only,
+        speed=options.speed,
+        clock_runs=True,
     )
     with server:
         if password is None:
@@ -176,9 +172,8 @@ def serve_site(options: ServeOptions, world: World) -> Iterator[Served]:
                 overlays=overlays,
             )
         finally:
-            # Nothing that clients can call changes the site yet, so the state is still this one.
             if options.state is not None:
-                save_state(site, options.state)
+                save_state(_left(server, site), options.state)
 
 
 def _write_overlays(site: Site, file: Path, folder: Path, world: World) -> Path | None:
@@ -224,9 +219,9 @@ def record_site(
     return read_source(options, world)
 
 
-def _served(site: Site) -> ServedSite:
-    """Return what the simulated vCenter serves for a site."""
-    from vplacer.lab.model.state import seed_state
-    from vplacer.lab.soap.views.site import lab_site
-
-    return lab_site(seed_state(site))
+def _left(server: LabServer, site: Site) -> Site:
+    """Return a site as its clients have left it. What is still under way is lost, as in a power cut."""
+    if server.machine is None:
+        return site
+    state = server.machine.state
+    return replace(site, inventory=state.inventory, extras=state.extras)

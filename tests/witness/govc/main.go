@@ -10,15 +10,20 @@ import (
 	"github.com/vmware/govmomi/cli"
 
 	_ "github.com/vmware/govmomi/cli/about"
+	_ "github.com/vmware/govmomi/cli/cluster/group"
 	_ "github.com/vmware/govmomi/cli/cluster/override"
 	_ "github.com/vmware/govmomi/cli/cluster/rule"
 	_ "github.com/vmware/govmomi/cli/device"
 	_ "github.com/vmware/govmomi/cli/device/pci"
+	_ "github.com/vmware/govmomi/cli/events"
 	_ "github.com/vmware/govmomi/cli/gpu"
 	_ "github.com/vmware/govmomi/cli/host"
 	_ "github.com/vmware/govmomi/cli/host/esxcli"
 	_ "github.com/vmware/govmomi/cli/object"
+	_ "github.com/vmware/govmomi/cli/task"
 	_ "github.com/vmware/govmomi/cli/vm"
+	_ "github.com/vmware/govmomi/cli/vm/check"
+	_ "github.com/vmware/govmomi/cli/vm/network"
 )
 
 func main() {

@@ -12,8 +12,9 @@ from typing import Any
 from pyVmomi import vim, vmodl
 
 from vplacer.lab.soap import methods
+from vplacer.lab.soap.call_log import CallLog, CallRecord
 from vplacer.lab.soap.faults import FaultPlan, FaultRule, Harm
-from vplacer.lab.soap.methods.table import Call, not_simulated
+from vplacer.lab.soap.methods.table import OPERATION_HEADER, Call, not_simulated
 from vplacer.lab.soap.sessions import Session
 from vplacer.lab.soap.store import Withheld
 from vplacer.lab.soap.vcenter import VCenter
@@ -36,13 +37,17 @@ class Reply:
 
 
 class Dispatcher:
-    """Answers calls. Thread-safe. ``calls`` counts them by method; one that failed counts too."""
+    """Answers calls. Thread-safe.
 
-    def __init__(self, vcenter: VCenter, faults: FaultPlan, calls: Counter[str]) -> None:
+    ``calls`` counts them by method, one that failed too; ``log`` keeps the newest of them.
+    """
+
+    def __init__(self, vcenter: VCenter, faults: FaultPlan, calls: Counter[str], log: CallLog) -> None:
         self._vcenter = vcenter
         self._faults = faults
         self._lock = threading.Lock()
         self._calls = calls
+        self._log = log
 
     def handle(self, data: bytes, soap_action: str, cookie: str | None) -> Reply:
         """Answer one request; whatever goes wrong becomes a fault, never an exception."""
@@ -52,6 +57,16 @@ class Dispatcher:
         reply = self._handle(data, version, cookie, seen)
         with self._lock:
             self._calls[seen.method] += 1
+        self._log.add(
+            CallRecord(
+                seen.method,
+                seen.this,
+                seen.headers.get(OPERATION_HEADER),
+                seen.user,
+                reply.status,
+                reply.harm,
+            )
+        )
         LOG.debug(
             "%s as %s: %d, %d bytes, %.1f ms",
             seen.method,
@@ -74,7 +89,7 @@ class Dispatcher:
                 if harm is Harm.DROP_BEFORE:
                     return Reply(_OK, b"", harm=harm)
                 self._apply(rule, cookie)
-            call, result = self._call(request, version, cookie)
+            call, result = self._call(request, version, cookie, seen)
             text = serialize.response(request.method, request.info, result, version)
             new_cookie = call.session.cookie if call.session.cookie != (cookie or "") else None
             return Reply(_OK, text.encode(), new_cookie or None, harm)
@@ -98,18 +113,19 @@ class Dispatcher:
         elif rule.harm is Harm.FAULT and rule.fault is not None:
             raise rule.fault()
 
-    def _call(self, request: Request, version: str, cookie: str | None) -> tuple[Call, object]:
+    def _call(self, request: Request, version: str, cookie: str | None, seen: Seen) -> tuple[Call, object]:
         session = self._vcenter.sessions.find(cookie) or self._vcenter.sessions.anonymous()
         try:
-            return self._call_in(session, request, version)
+            return self._call_in(session, request, version, seen)
         except vmodl.fault.ManagedObjectNotFound:
             if session.is_anonymous:
                 # Views and filters end with their session: say that it ended, not that they are gone.
                 raise _not_authenticated(request.this, "System.View") from None
             raise
 
-    def _call_in(self, session: Session, request: Request, version: str) -> tuple[Call, object]:
+    def _call_in(self, session: Session, request: Request, version: str, seen: Seen) -> tuple[Call, object]:
         call = Call(self._vcenter, session, version, request.method, request.headers)
+        seen.user = session.user or None
         method = methods.ALL.find(request.this, request.method)
         if method is None or not typetable.is_version(version, request.info.version):
             raise not_simulated(request.this, request.method)

@@ -14,15 +14,18 @@ from typing import Self
 
 from vplacer.inventory.site import Site
 from vplacer.lab.model.clock import VirtualClock
+from vplacer.lab.model.machine import Machine, MachineOptions
 from vplacer.lab.model.state import seed_state
+from vplacer.lab.soap.call_log import CallLog
 from vplacer.lab.soap.certs import make_certificates
 from vplacer.lab.soap.dispatch import Dispatcher
 from vplacer.lab.soap.faults import FaultPlan, FaultRule
 from vplacer.lab.soap.http import SoapServer
 from vplacer.lab.soap.rest import TagService
 from vplacer.lab.soap.sessions import READ_ONLY
+from vplacer.lab.soap.ticker import Ticker
 from vplacer.lab.soap.vcenter import Account, ServedSite, Settings, VCenter, random_id, utc_now
-from vplacer.lab.soap.views.site import lab_site
+from vplacer.lab.soap.views.site import live_site
 from vplacer.lab.soap.wire import versions
 
 DEFAULT_USER = "administrator@vsphere.local"
@@ -48,8 +51,12 @@ class LabServer:
         session_timeout_s: idle seconds after which a session ends.
         page_size: most objects in a page; None = as the client asks.
         bad_path_is_fault: False = answer wrong paths in missingSet, as vcsim does.
-        clock: the time the server tells and sessions live by; None = the moment at which the inventory
-            was taken, standing still (the real time for a store built by hand).
+        clock: the time the server tells and sessions live by; None = for a `Site` the moment at which the
+            inventory was taken, passing only while something is under way; the real time for a store
+            built by hand.
+        speed: seconds that pass for the simulated vCenter in one real second.
+        clock_runs: for a `Site`, the server's time begins now and always passes.
+        options: how the simulated vCenter behaves, such as how long its tasks take.
         new_id: makes ids of sessions, views and filters; random unless a test wants them fixed.
 
     Raises:
@@ -74,14 +81,22 @@ class LabServer:
         page_size: int | None = None,
         bad_path_is_fault: bool = True,
         clock: Callable[[], datetime] | None = None,
+        speed: float = 1.0,
+        clock_runs: bool = False,
+        options: MachineOptions | None = None,
         new_id: Callable[[], str] = random_id,
     ) -> None:
         self.host = host
         self.username = username
         self.password = secrets.token_urlsafe(12) if password is None else password
+        self.machine: Machine | None = None
+        """What carries out changes; None for a store built by hand."""
+        self._ticker: Ticker | None = None
         if isinstance(site, Site):
-            clock = clock or VirtualClock.at(site.inventory.taken_at)
-            site = lab_site(seed_state(site))
+            machine, ticker = _machine(site, speed, options or MachineOptions(), clock_runs=clock_runs)
+            self.machine, self._ticker = machine, ticker
+            clock = clock or machine.clock
+            site = live_site(machine, ticker)
         held = READ_ONLY if read_only and privileges is None else privileges
         self.vcenter = VCenter(
             site,
@@ -98,6 +113,8 @@ class LabServer:
         self.faults = FaultPlan(faults)
         self.calls: Counter[str] = Counter()
         """How often each method was called, by wire name."""
+        self.log = CallLog()
+        """The calls themselves."""
         self._tls = tls
         self._port = port
         self._names = tuple(names)
@@ -137,7 +154,7 @@ class LabServer:
             context = certificates.context
             self._folder = tempfile.TemporaryDirectory(prefix="vplacer-lab-")
             self.ca_file.write_bytes(certificates.ca_pem)
-        dispatcher = Dispatcher(self.vcenter, self.faults, self.calls)
+        dispatcher = Dispatcher(self.vcenter, self.faults, self.calls, self.log)
         vcenter = self.vcenter
         rest = TagService(
             vcenter.account, vcenter.site.tags, vcenter.settings.new_id, denied=vcenter.site.tags_denied
@@ -152,6 +169,8 @@ class LabServer:
             target=self._server.serve_forever, args=(_POLL_S,), name="vplacer-lab", daemon=True
         )
         self._thread.start()
+        if self._ticker is not None:
+            self._ticker.start()
         return self
 
     def stop(self) -> None:
@@ -160,6 +179,8 @@ class LabServer:
         if server is None or self._thread is None:
             return
         self._port = server.port
+        if self._ticker is not None:
+            self._ticker.stop()
         server.shutdown()
         self._thread.join()
         self.vcenter.updates.stop()
@@ -179,3 +200,11 @@ class LabServer:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+
+def _machine(
+    site: Site, speed: float, options: MachineOptions, *, clock_runs: bool
+) -> tuple[Machine, Ticker]:
+    clock = VirtualClock(utc_now()) if clock_runs else VirtualClock.at(site.inventory.taken_at)
+    machine = Machine(seed_state(site), site.overlays, clock=clock, options=options)
+    return machine, Ticker(machine, speed, always=clock_runs)

@@ -146,9 +146,14 @@ class Store:
         self.revision = 1
 
     def add(
-        self, ref: Ref, props: Mapping[str, Held] | None = None, answers: Mapping[str, Answer] | None = None
+        self,
+        ref: Ref,
+        props: Mapping[str, Held] | None = None,
+        answers: Mapping[str, Answer] | None = None,
+        *,
+        silent: bool = False,
     ) -> Entry:
-        """Add an object.
+        """Add an object. ``silent``: nothing leads to it yet, so nobody who waits need look.
 
         Raises:
             ValueError: the id is taken.
@@ -159,7 +164,7 @@ class Store:
             if moid in self._entries:
                 raise ValueError(f"managed object id {moid} is taken")
             self._entries[moid] = entry
-            revision = self._note(moid, None)
+            revision = self.revision if silent else self._note(moid, None)
             entry.revisions = dict.fromkeys(entry.props, revision)
         return entry
 
@@ -203,6 +208,11 @@ class Store:
         with self.changed:
             entry = self.require(ref)
             entry.set(name, held, self._note(typetable.moid(ref), name))
+
+    def touch(self, ref: Ref, name: str) -> None:
+        """Note that a property changed of an object that lives in a session only."""
+        with self.changed:
+            self._note(typetable.moid(ref), name)
 
     @contextmanager
     def change(self, ref: Ref, name: str) -> Iterator[Value]:

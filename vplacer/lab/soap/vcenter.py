@@ -12,10 +12,12 @@ from typing import Any
 from pyVmomi import vim, vmodl
 
 from vplacer.lab.soap.fragments import Fragments
+from vplacer.lab.soap.live import EVENT_MANAGER, TASK_MANAGER, Live
 from vplacer.lab.soap.retrieval import Retrieval
 from vplacer.lab.soap.sessions import Sessions
 from vplacer.lab.soap.store import Computed, Store
 from vplacer.lab.soap.updates import Updates
+from vplacer.lab.soap.views import events, tasks
 from vplacer.lab.soap.wire import typetable, versions
 from vplacer.lab.soap.wire.typetable import Ref
 
@@ -41,6 +43,7 @@ class ServedSite:
         name: what its administrator called the vCenter; None = nothing.
         tags: objects with their tags, written ``category:name``.
         tags_denied: nobody may read the tags.
+        live: what carries out writing calls; None = the site can only be read.
     """
 
     store: Store
@@ -49,6 +52,7 @@ class ServedSite:
     name: str | None = None
     tags: tuple[tuple[Ref, tuple[str, ...]], ...] = ()
     tags_denied: bool = False
+    live: Live | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,8 @@ _MANAGERS: tuple[tuple[str, Any, str], ...] = (
     ("authorizationManager", vim.AuthorizationManager, "AuthorizationManager"),
     ("licenseManager", vim.LicenseManager, "LicenseManager"),
     ("searchIndex", vim.SearchIndex, "SearchIndex"),
-    ("taskManager", vim.TaskManager, "TaskManager"),
-    ("eventManager", vim.event.EventManager, "EventManager"),
+    ("taskManager", vim.TaskManager, typetable.moid(TASK_MANAGER)),
+    ("eventManager", vim.event.EventManager, typetable.moid(EVENT_MANAGER)),
     ("serviceManager", vim.ServiceManager, "ServiceMgr"),
     ("setting", vim.option.OptionManager, "VpxSettings"),
     ("customFieldsManager", vim.CustomFieldsManager, "CustomFieldsManager"),
@@ -164,9 +168,9 @@ class VCenter:
             none = vmodl.KeyAnyValue(key="expirationHours", value=0)
             return {"licenses": [], "evaluation": vim.LicenseManager.EvaluationInfo(properties=[none])}
         if manager == "taskManager":
-            return {"recentTask": [], "maxCollector": 32}
+            return {"recentTask": [], "description": tasks.description(), "maxCollector": 32}
         if manager == "eventManager":
-            return {"maxCollector": 32}
+            return {"description": events.description(), "maxCollector": 32}
         return {}
 
     def _session_list(self) -> typetable.Value:

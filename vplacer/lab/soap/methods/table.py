@@ -6,13 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pyVmomi import vmodl
+from pyVmomi import vim, vmodl
 
+from vplacer.lab.soap.live import Live, Order
 from vplacer.lab.soap.sessions import Session
 from vplacer.lab.soap.store import Entry
 from vplacer.lab.soap.vcenter import VCenter
 from vplacer.lab.soap.wire import reflect, typetable
 from vplacer.lab.soap.wire.typetable import Ref
+
+OPERATION_HEADER = "operationID"
+"""SOAP header by which a client names what it does, so that the server's log tells."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,38 @@ class Call:
     version: str
     method: str
     headers: dict[str, str]
+
+    @property
+    def operation(self) -> str | None:
+        """What the client calls this operation, in the SOAP header; None = it does not say."""
+        return self.headers.get(OPERATION_HEADER)
+
+    @property
+    def live(self) -> Live:
+        """What carries out writing calls.
+
+        Raises:
+            vmodl.fault.NotSupported: the site can only be read.
+        """
+        if self.vcenter.site.live is None:
+            raise vmodl.fault.NotSupported(msg="This site can only be read.")
+        return self.vcenter.site.live
+
+    @property
+    def order(self) -> Order:
+        """Who calls, and how they call it."""
+        return Order(self.session.user, self.operation)
+
+    def need(self, privilege: str, ref: Ref) -> None:
+        """Refuse a session that lacks a privilege.
+
+        Raises:
+            vim.fault.NoPermission: it does.
+        """
+        if not self.session.may(privilege):
+            raise vim.fault.NoPermission(
+                object=ref, privilegeId=privilege, msg="Permission to perform this operation was denied."
+            )
 
     def find(self, ref: Ref) -> Entry | None:
         """Return an object as this session sees it, or None."""

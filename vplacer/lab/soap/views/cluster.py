@@ -9,6 +9,7 @@ from pyVmomi import vim
 from vplacer.inventory.cluster import Cluster, HaAdmission, ResourcePool, VmHostRule, VmVmRule
 from vplacer.inventory.host import ConnectionState, Host
 from vplacer.lab.soap.store import Held, Lazy
+from vplacer.lab.soap.views.drs_groups import Group, RuleGroups
 from vplacer.lab.soap.views.host import Seen
 from vplacer.lab.soap.views.world import ComputeUnit, World, api_name
 from vplacer.lab.soap.wire.typetable import Ref
@@ -33,7 +34,7 @@ def unit_object(world: World, unit: ComputeUnit, folder: Ref) -> Seen:
         "datastore": world.refs(datastores),
         "network": world.refs(networks),
         "environmentBrowser": unit.browser,
-        "summary": Lazy(lambda: _summary(unit)),
+        "summary": Lazy(lambda: unit_summary(world, unit)),
     }
     cluster = unit.cluster
     if cluster is None:
@@ -46,6 +47,7 @@ def unit_object(world: World, unit: ComputeUnit, folder: Ref) -> Seen:
 def configuration(world: World, cluster: Cluster) -> Any:
     """Return ``ClusterConfigInfoEx``: HA, DRS, DPM, rules with their groups, levels of single VMs."""
     drs_on = cluster.drs_level is not None
+    table = world.group_table(cluster.moid)
     info = vim.cluster.ConfigInfoEx(
         vmSwapPlacement="vmDirectory",
         dasConfig=_ha(world, cluster),
@@ -62,9 +64,9 @@ def configuration(world: World, cluster: Cluster) -> Any:
         ],
         rule=[
             *(_vm_rule(world, rule) for rule in cluster.vm_vm_rules),
-            *(_host_rule(rule) for rule in cluster.vm_host_rules),
+            *(_host_rule(rule, table.of_rule(rule)) for rule in cluster.vm_host_rules),
         ],
-        group=[group for rule in cluster.vm_host_rules for group in _groups(world, rule)],
+        group=[_group(world, group) for group in table.all_of(cluster).values()],
     )
     if cluster.dpm_enabled is not None:
         info.dpmConfigInfo = vim.cluster.DpmConfigInfo(enabled=cluster.dpm_enabled)
@@ -110,7 +112,7 @@ def _vm_rule(world: World, rule: VmVmRule) -> Any:
     return made
 
 
-def _host_rule(rule: VmHostRule) -> Any:
+def _host_rule(rule: VmHostRule, names: RuleGroups) -> Any:
     side = "antiAffineHostGroupName" if rule.apart else "affineHostGroupName"
     return vim.cluster.VmHostRuleInfo(
         key=rule.key,
@@ -118,37 +120,30 @@ def _host_rule(rule: VmHostRule) -> Any:
         enabled=rule.enabled,
         mandatory=rule.mandatory,
         userCreated=True,
-        vmGroupName=_vm_group_name(rule),
-        **{side: _host_group_name(rule)},
+        vmGroupName=names.vms,
+        **{side: names.hosts},
     )
 
 
-def _groups(world: World, rule: VmHostRule) -> list[Any]:
-    """Return the groups of a rule. The inventory keeps the members only, so each rule has its own."""
-    return [
-        vim.cluster.VmGroup(name=_vm_group_name(rule), userCreated=True, vm=world.refs(rule.vms)),
-        vim.cluster.HostGroup(name=_host_group_name(rule), userCreated=True, host=world.refs(rule.hosts)),
-    ]
+def _group(world: World, group: Group) -> Any:
+    members = world.refs(group.members)
+    if group.of_hosts:
+        return vim.cluster.HostGroup(name=group.name, userCreated=True, host=members)
+    return vim.cluster.VmGroup(name=group.name, userCreated=True, vm=members)
 
 
-def _vm_group_name(rule: VmHostRule) -> str:
-    return f"{rule.name} VMs (rule {rule.key})"
-
-
-def _host_group_name(rule: VmHostRule) -> str:
-    return f"{rule.name} hosts (rule {rule.key})"
-
-
-def _summary(unit: ComputeUnit) -> Any:
-    usable = [h for h in unit.hosts if _is_usable(h)]
+def unit_summary(world: World, unit: ComputeUnit) -> Any:
+    """Return ``ComputeResourceSummary`` of a compute unit as it is now."""
+    hosts = world.hosts_of(unit)
+    usable = [h for h in hosts if _is_usable(h)]
     members: dict[str, Any] = {
-        "totalCpu": sum(_mhz(h) for h in unit.hosts),
-        "totalMemory": sum(h.memory_bytes or 0 for h in unit.hosts),
-        "numCpuCores": sum(h.core_count or 0 for h in unit.hosts),
-        "numCpuThreads": sum(h.thread_count or 0 for h in unit.hosts),
+        "totalCpu": sum(_mhz(h) for h in hosts),
+        "totalMemory": sum(h.memory_bytes or 0 for h in hosts),
+        "numCpuCores": sum(h.core_count or 0 for h in hosts),
+        "numCpuThreads": sum(h.thread_count or 0 for h in hosts),
         "effectiveCpu": sum(_mhz(h) for h in usable),
         "effectiveMemory": sum((h.memory_bytes or 0) // _MIB for h in usable),
-        "numHosts": len(unit.hosts),
+        "numHosts": len(hosts),
         "numEffectiveHosts": len(usable),
         "overallStatus": "green",
     }
@@ -179,7 +174,7 @@ def pool_object(world: World, pool: ResourcePool) -> Seen:
             "owner": owner,
             "overallStatus": "green",
             "configStatus": "green",
-            "vm": world.vms_by_pool.get(pool.moid, []),
+            "vm": world.vms_at(pool.moid),
             "resourcePool": world.pools_by_parent.get(pool.moid, []),
             "config": Lazy(lambda: _pool_config(world, pool)),
             "runtime": Lazy(lambda: _pool_runtime(world, pool)),
@@ -212,7 +207,7 @@ def _pool_runtime(world: World, pool: ResourcePool) -> Any:
     if pool.memory_unreserved_mib is None:
         return None
     unit = world.unit_by_moid.get(pool.owner)
-    total = sum(_mhz(h) for h in unit.hosts if _is_usable(h)) if unit else 0
+    total = sum(_mhz(h) for h in world.hosts_of(unit) if _is_usable(h)) if unit else 0
     cpu = total if pool.cpu_unreserved_mhz is None else pool.cpu_unreserved_mhz
     return vim.ResourcePool.RuntimeInfo(
         memory=_usage(pool.memory_unreserved_mib * _MIB, (pool.memory_reservation_mib or 0) * _MIB),

@@ -15,7 +15,7 @@ from pyVmomi import vim, vmodl
 
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
-from vplacer.lab.model.state import Home
+from vplacer.lab.model.state import Home, LabState
 from vplacer.lab.soap.views.host import Seen
 from vplacer.lab.soap.views.world import World
 from vplacer.lab.soap.wire.typetable import Ref
@@ -84,7 +84,8 @@ def sample(world: World, host: Host, phase: int = 1) -> str:
 
     In phase 0 memory is as local as it gets, in 2 as little; 1 is between.
     """
-    rows = [*_memory_rows(world, host, phase), *_vm_rows(world, host, phase)]
+    state = world.now
+    rows = [*_memory_rows(state, host, phase), *_vm_rows(state, host, phase)]
     counts = "".join(_line(table, [str(sum(row[0] == table for row in rows))]) for table in _TABLES)
     values = "".join(_line(row[0], row[1:]) for row in rows)
     return f"==NUM-OF-OBJECTS==\n{counts}==COUNTER-VALUE==\n{values}"
@@ -94,11 +95,11 @@ def _line(table: str, fields: Sequence[str]) -> str:
     return f"|{'|'.join((table, *fields))}|\n"
 
 
-def _memory_rows(world: World, host: Host, phase: int) -> list[list[str]]:
+def _memory_rows(state: LabState, host: Host, phase: int) -> list[list[str]]:
     """Return the host's memory and each node's: what running VMs of known home take of it is not free."""
     taken = dict.fromkeys((node.id for node in host.numa_nodes), phase * _UNSTEADY_BYTES)
-    for vm in _running(world, host):
-        home = world.state.home(vm)
+    for vm in _running(state, host):
+        home = state.home(vm)
         for node in home.nodes if home is not None else ():
             taken[node] = taken.get(node, 0) + vm.memory_mib * _MIB // len(home.nodes if home else ())
     rows = [["PMem", str((host.memory_bytes or 0) // 1024), str(len(host.numa_nodes))]]
@@ -109,15 +110,15 @@ def _memory_rows(world: World, host: Host, phase: int) -> list[list[str]]:
     return rows
 
 
-def _running(world: World, host: Host) -> list[Vm]:
-    return [vm for vm in world.inventory.vms_by_host.get(host.moid, ()) if vm.is_on]
+def _running(state: LabState, host: Host) -> list[Vm]:
+    return [vm for vm in state.inventory.vms_by_host.get(host.moid, ()) if vm.is_on]
 
 
-def _vm_rows(world: World, host: Host, phase: int) -> list[list[str]]:
+def _vm_rows(state: LabState, host: Host, phase: int) -> list[list[str]]:
     nodes = len(host.numa_nodes)
     return [
-        _vm_row(vm, world.state.home(vm), nodes, number, phase)
-        for number, vm in enumerate(_running(world, host), 1)
+        _vm_row(vm, state.home(vm), nodes, number, phase)
+        for number, vm in enumerate(_running(state, host), 1)
     ]
 
 

@@ -77,6 +77,26 @@ class Folders:
         """Return the folder a VM is in."""
         return self._folder_of(vm).ref
 
+    def add(self, vm: Vm) -> Ref:
+        """Put a new VM into its folder, which exists; return the folder."""
+        folder = self._folder_of(vm)
+        folder.children = [*folder.children, self._world.ref(vm.moid)]
+        return folder.ref
+
+    def remove(self, vm: Vm) -> Ref:
+        """Take a VM out of its folder; return the folder."""
+        folder = self._folder_of(vm)
+        folder.children = [ref for ref in folder.children if ref._moId != vm.moid]
+        return folder.ref
+
+    def children(self, folder: Ref) -> list[Ref]:
+        """List what is in a VM folder."""
+        return next(f.children for f in self._vm.values() if f.ref == folder)
+
+    def path_of(self, folder: Ref) -> tuple[str, str] | None:
+        """Return the datacenter and the path (``vm/templates``) of a VM folder; None = it is none."""
+        return next((key for key, found in self._vm.items() if found.ref == folder), None)
+
     def objects(self) -> Iterator[Seen]:
         """Yield the root folder, the datacenters and all other folders."""
         datacenters = [vim.Datacenter(moid) for moid, _ in self._world.datacenters]

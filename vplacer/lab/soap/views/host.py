@@ -17,6 +17,7 @@ from vplacer.lab.soap.wire.typetable import Ref
 _MHZ = 1_000_000
 LARGEST_VM_MIB = 24 << 20
 """Memory of the largest VM that ESXi 8 runs, where the host's own descriptors tell nothing else."""
+PASSTHRU_SYSTEM_PREFIX = "pciPassthruSystem-"
 _UTC = vim.host.DateTimeSystem.TimeZone(key="UTC", name="UTC", description="UTC", gmtOffset=0)
 
 
@@ -48,7 +49,7 @@ def host_objects(world: World, host: Host) -> Iterator[Seen]:
             "config": Lazy(lambda: host_config.config(world, host)),
             "configManager": config_manager(host),
             "systemResources": Lazy(lambda: host_config.system_resources(host)),
-            "vm": world.vm_refs_of_host(host.moid),
+            "vm": world.vms_at(host.moid),
             "datastore": world.refs(host.datastores),
             "network": world.refs(host.networks),
         },
@@ -96,7 +97,7 @@ def graphics_manager(host: Host) -> Ref:
 
 def passthru_system(host: Host) -> Ref:
     """Return the reference of the host's passthrough system."""
-    return vim.host.PciPassthruSystem(f"pciPassthruSystem-{host.moid}")
+    return vim.host.PciPassthruSystem(f"{PASSTHRU_SYSTEM_PREFIX}{host.moid}")
 
 
 def time_system(host: Host) -> Ref:

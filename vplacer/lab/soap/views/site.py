@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -11,8 +12,11 @@ from vplacer.inventory.cluster import Cluster
 from vplacer.inventory.host import ConnectionState, Host
 from vplacer.inventory.vcenter import About
 from vplacer.inventory.vm import Vm
+from vplacer.lab.model.machine import Machine
 from vplacer.lab.model.state import LabState
+from vplacer.lab.soap.live import Live
 from vplacer.lab.soap.store import Entry, Store
+from vplacer.lab.soap.ticker import Ticker
 from vplacer.lab.soap.vcenter import ServedSite
 from vplacer.lab.soap.views import cluster, esxcli, esxtop, storage_network
 from vplacer.lab.soap.views.config_options import ConfigOptions
@@ -33,16 +37,41 @@ _BASES: dict[str, tuple[str, ...]] = {
 
 
 def lab_site(state: LabState) -> ServedSite:
-    """Return a state as a site that `LabServer` serves."""
+    """Return a state as a site that `LabServer` serves, for reading only."""
+    return _served(_build(state))
+
+
+def live_site(machine: Machine, ticker: Ticker) -> ServedSite:
+    """Return the site of a state machine, which clients can change."""
+    built = _build(machine.state)
+    built.world.present = lambda: machine.state
+    return _served(built, Live(machine, built.world, built.folders, built.store, ticker))
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    world: World
+    folders: Folders
+    store: Store
+
+
+def _build(state: LabState) -> _Built:
     world = World(state)
     folders = Folders(world)
     store = Store()
     for seen in _objects(world, folders):
         store.add(seen.ref, seen.props, seen.answers)
     _withhold(store, world)
+    return _Built(world, folders, store)
+
+
+def _served(built: _Built, live: Live | None = None) -> ServedSite:
+    world, state = built.world, built.world.state
     about = state.inventory.about
     denied = any(gap.path == "tags" for gap in state.inventory.gaps_by_object.get(about.instance_uuid, ()))
-    return ServedSite(store, folders.root, _about(about), about.name, tuple(_tags(world)), denied)
+    return ServedSite(
+        built.store, built.folders.root, _about(about), about.name, tuple(_tags(world)), denied, live
+    )
 
 
 def _objects(world: World, folders: Folders) -> Iterator[Seen]:
@@ -73,28 +102,28 @@ def _objects(world: World, folders: Folders) -> Iterator[Seen]:
 
 
 def _browser(world: World, unit: ComputeUnit) -> Seen:
-    hosts = {host.moid: host for host in unit.hosts}
+    members = {host.moid: host for host in unit.hosts}
     options = ConfigOptions(world, unit)
 
     def config_target(host: Ref) -> Any:
         if host is None:
-            return unit_target(world, unit.hosts)
-        moid = _member(hosts, host)
+            return unit_target(world, world.hosts_of(unit))
+        moid = _member(members, host)
         for gap in world.inventory.gaps_by_object.get(moid, ()):
             if gap.path == "QueryConfigTarget":
                 raise _fault(host, gap.kind, gap.reason)
-        return HostOffers(world, hosts[moid]).config_target()
+        return HostOffers(world, world.hosts[moid]).config_target()
 
     def config_option(key: str | None, host: Ref, guest_ids: tuple[str, ...] = ()) -> Any:
         if host is not None:
-            _member(hosts, host)
+            _member(members, host)
         return options.option(key, host, guest_ids)
 
     def capabilities(host: Ref) -> Any:
         from vplacer.lab.soap.views.host import capability
 
-        moid = next(iter(hosts), None) if host is None else _member(hosts, host)
-        return None if moid is None else capability(hosts[moid])
+        moid = next(iter(members), None) if host is None else _member(members, host)
+        return None if moid is None else capability(members[moid])
 
     return Seen(
         unit.browser,

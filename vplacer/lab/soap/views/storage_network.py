@@ -61,7 +61,7 @@ def datastore_object(world: World, datastore: Datastore, folder: Ref) -> Seen:
                 maxMemoryFileSize=_CAPACITY_BYTES,
             ),
             "host": mounts,
-            "vm": world.vms_of_datastore.get(datastore.moid, []),
+            "vm": world.vms_at(datastore.moid),
         },
     )
 
@@ -78,7 +78,7 @@ def network_object(world: World, network: Network, folder: Ref) -> Seen:
             network=ref, name=api_name(network.name), accessible=True, ipPoolName=""
         ),
         "host": world.refs(host.moid for host in world.hosts_of_network.get(network.moid, [])),
-        "vm": world.vms_of_network.get(network.moid, []),
+        "vm": world.vms_at(network.moid),
     }
     if network.moid.startswith(PORTGROUP_PREFIX):
         props.update({"key": network.moid, "config": _portgroup_config(network)})

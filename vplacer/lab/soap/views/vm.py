@@ -23,7 +23,7 @@ _UNLIMITED = -1
 def vm_objects(world: World, vm: Vm, folder: Ref) -> Iterator[Seen]:
     """Yield the VM and its snapshots."""
     unit = world.unit_of_vm(vm)
-    snapshots = [vim.vm.Snapshot(f"snapshot-{vm.moid}-{n}") for n in range(1, vm.snapshot_count + 1)]
+    snapshots = snapshot_refs(vm)
     yield Seen(
         world.ref(vm.moid),
         {
@@ -46,6 +46,11 @@ def vm_objects(world: World, vm: Vm, folder: Ref) -> Iterator[Seen]:
     )
     for number, ref in enumerate(snapshots):
         yield Seen(ref, {"vm": world.ref(vm.moid), "childSnapshot": snapshots[number + 1 : number + 2]})
+
+
+def snapshot_refs(vm: Vm) -> list[Ref]:
+    """Return the references of a VM's snapshots, from the oldest."""
+    return [vim.vm.Snapshot(f"snapshot-{vm.moid}-{n}") for n in range(1, vm.snapshot_count + 1)]
 
 
 def config(world: World, vm: Vm) -> Any:

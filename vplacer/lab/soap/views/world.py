@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from vplacer.inventory.moids import moid_order
 from vplacer.inventory.vcenter import Inventory
 from vplacer.inventory.vm import Vm
 from vplacer.lab.model.state import LabState
+from vplacer.lab.soap.views.drs_groups import GroupTable
 from vplacer.lab.soap.wire.typetable import Ref
 
 PORTGROUP_PREFIX = "dvportgroup-"
@@ -22,7 +23,10 @@ PORTGROUP_PREFIX = "dvportgroup-"
 
 @dataclass(frozen=True, slots=True)
 class ComputeUnit:
-    """A cluster, or the compute resource of a host outside clusters (``cluster`` None then)."""
+    """A cluster, or the compute resource of a host outside clusters (``cluster`` None then).
+
+    Its members are for good, the values as they were at first: `World.hosts_of` has those of now.
+    """
 
     moid: str
     name: str
@@ -46,18 +50,72 @@ class ComputeUnit:
 
 @dataclass
 class World:
-    """Look-ups over one state. References to objects that the inventory lacks come out as None."""
+    """Look-ups over the state of now. References to objects that the inventory lacks come out as None.
+
+    Only VMs come and go while a site is served. ``state``: of the beginning. ``present``: tells the state
+    of now, None = nothing changes.
+    """
 
     state: LabState
     datacenters: tuple[tuple[str, str], ...] = field(init=False)
+    group_tables: dict[str, GroupTable] = field(default_factory=dict)
+    present: Callable[[], LabState] | None = None
 
     def __post_init__(self) -> None:
         found = tuple((d.moid, d.name) for d in self.inventory.datacenters)
         self.datacenters = found or (("datacenter-2", "ha-datacenter"),)
 
     @property
+    def now(self) -> LabState:
+        """The whole state of now. Takes the state machine's lock: not to be asked for under the store's."""
+        return self.state if self.present is None else self.present()
+
+    def put_vm(self, vm: Vm) -> frozenset[str]:
+        """Add or replace a VM; return the places (see `vms_at`) where it is newly listed, or no longer."""
+        old = self.vms.get(vm.moid)
+        self.vms[vm.moid] = vm
+        self._refs.setdefault(vm.moid, vim.VirtualMachine(vm.moid))
+        before, after = set(_places(old) if old else ()), set(_places(vm))
+        for place in before - after:
+            self._vms_at[place].pop(vm.moid, None)
+        for place in after - before:
+            self._vms_at.setdefault(place, {})[vm.moid] = None
+        return frozenset(before ^ after)
+
+    def drop_vm(self, moid: str) -> frozenset[str]:
+        """Remove a VM; return the places where it was listed."""
+        places = _places(self.vms.pop(moid))
+        self._refs.pop(moid, None)
+        for place in places:
+            self._vms_at[place].pop(moid, None)
+        return frozenset(places)
+
+    @cached_property
+    def vms(self) -> dict[str, Vm]:
+        """The VMs of now by managed object id."""
+        return dict(self.inventory.vm_by_moid)
+
+    @cached_property
+    def hosts(self) -> dict[str, Host]:
+        """The hosts of now by managed object id."""
+        return dict(self.inventory.host_by_moid)
+
+    @cached_property
+    def clusters(self) -> dict[str, Cluster]:
+        """The clusters of now by managed object id."""
+        return dict(self.inventory.cluster_by_moid)
+
+    def group_table(self, cluster: str) -> GroupTable:
+        """Return what clients made of a cluster's DRS groups."""
+        return self.group_tables.get(cluster, GroupTable())
+
+    def hosts_of(self, unit: ComputeUnit) -> tuple[Host, ...]:
+        """Return the hosts of a compute unit as they are now."""
+        return tuple(self.hosts[host.moid] for host in unit.hosts)
+
+    @property
     def inventory(self) -> Inventory:
-        """What vCenter tells."""
+        """What vCenter told at first: of VMs, hosts and clusters, see `vms`, `hosts` and `clusters`."""
         return self.state.inventory
 
     @cached_property
@@ -144,13 +202,16 @@ class World:
         return self.unit_by_moid.get(pool.owner) if pool else None
 
     @cached_property
-    def vms_by_pool(self) -> dict[str, list[Ref]]:
-        """VMs directly in each pool."""
-        found: dict[str, list[Ref]] = {}
+    def _vms_at(self) -> dict[str, dict[str, None]]:
+        found: dict[str, dict[str, None]] = {}
         for vm in self.inventory.vms:
-            if vm.pool is not None:
-                found.setdefault(vm.pool, []).extend(self.refs([vm.moid]))
+            for place in _places(vm):
+                found.setdefault(place, {})[vm.moid] = None
         return found
+
+    def vms_at(self, place: str) -> list[Ref]:
+        """Return the VMs of a host, directly in a pool, with files on a datastore, or on a network."""
+        return self.refs(self._vms_at.get(place, ()))
 
     @cached_property
     def pools_by_parent(self) -> dict[str, list[Ref]]:
@@ -160,10 +221,6 @@ class World:
             if pool.parent is not None:
                 found.setdefault(pool.parent, []).extend(self.refs([pool.moid]))
         return found
-
-    def vm_refs_of_host(self, moid: str) -> list[Ref]:
-        """Return the VMs registered on a host."""
-        return self.refs(vm.moid for vm in self.inventory.vms_by_host.get(moid, ()))
 
     @cached_property
     def hosts_of_datastore(self) -> dict[str, list[Host]]:
@@ -183,24 +240,6 @@ class World:
                 found.setdefault(moid, []).append(host)
         return found
 
-    @cached_property
-    def vms_of_datastore(self) -> dict[str, list[Ref]]:
-        """VMs with files on each datastore."""
-        found: dict[str, list[Ref]] = {}
-        for vm in self.inventory.vms:
-            for moid in vm.datastores:
-                found.setdefault(moid, []).extend(self.refs([vm.moid]))
-        return found
-
-    @cached_property
-    def vms_of_network(self) -> dict[str, list[Ref]]:
-        """VMs attached to each network."""
-        found: dict[str, list[Ref]] = {}
-        for vm in self.inventory.vms:
-            for moid in vm.networks:
-                found.setdefault(moid, []).extend(self.refs([vm.moid]))
-        return found
-
     def network_name(self, moid: str) -> str:
         """Return the name of a network, or its moid where the inventory lacks it."""
         return next((n.name for n in self.inventory.networks if n.moid == moid), moid)
@@ -208,6 +247,11 @@ class World:
     def datastore_name(self, moid: str) -> str:
         """Return the name of a datastore, or its moid where the inventory lacks it."""
         return next((d.name for d in self.inventory.datastores if d.moid == moid), moid)
+
+
+def _places(vm: Vm) -> tuple[str, ...]:
+    places = (vm.host, vm.pool, *vm.datastores, *vm.networks)
+    return tuple(place for place in places if place is not None)
 
 
 def _network_ref(moid: str) -> Any:

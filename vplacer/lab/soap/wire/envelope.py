@@ -37,9 +37,14 @@ class Request:
 
 @dataclass(slots=True)
 class Seen:
-    """What was understood before a request turned out to be wrong, for the log."""
+    """What was understood before a request turned out to be wrong, for the log.
+
+    ``this``: the object's id. ``user``: who is logged in; filled in by whoever knows the sessions.
+    """
 
     method: str = "?"
+    this: str | None = None
+    user: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -143,6 +148,7 @@ class _Envelope(SoapAdapter.ExpatDeserializerNSHandlers):
         this = args._this
         if this is None:
             raise ValueError("no _this")
+        self._seen.this = typetable.moid(this)
         return Request(self._seen.method, self._info, this, args, self._seen.headers)
 
     def _refuse_doctype(self, *_declaration: object) -> None:

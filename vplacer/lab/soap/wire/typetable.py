@@ -109,6 +109,11 @@ def managed_method(name: str) -> Any:
     return _table.GetWsdlMethod(NAMESPACE, name)
 
 
+def newest_version() -> str:
+    """Return the name of the newest version that the tables know."""
+    return next(name for i in version_ids() if (name := version_name(i)) is not None)
+
+
 @_kept
 def compatible_type(cls: Class, version: str) -> Class:
     """Widen a class to the nearest base that a version knows."""

@@ -1,0 +1,1 @@
+"""What clients order, from the wire's data objects to the state machine's values."""
