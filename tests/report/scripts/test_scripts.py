@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import REPO, missing
 from tests.plan.cases import Case, all_cases, case_named
+from tests.report.scripts.powershell import powershell_errors
 from vplacer.errors import UsageError
 from vplacer.plan.model import Plan
 from vplacer.plan.script.build import make_script
@@ -66,6 +67,13 @@ def test_kept_texts(kept: str, name: str) -> None:
     if os.environ.get("VPLACER_UPDATE_GOLDEN"):
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_powershell_is_well_formed_and_plain_ascii(case: Case) -> None:
+    text = written(case.plan(), "powercli").text
+    assert text.isascii()
+    assert powershell_errors(text) == []
 
 
 @pytest.mark.parametrize("kept", KEPT)

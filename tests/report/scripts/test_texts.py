@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.report.scripts.powershell import powershell_errors, strings
+from vplacer.report.scripts import powershell_text
 from vplacer.report.scripts.bash_text import quoted
 from vplacer.report.scripts.words import comment, one_line
 
@@ -39,6 +41,30 @@ def test_bash_gets_the_text_as_it_is(text: str) -> None:
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_bash_gets_any_text(text: str) -> None:
     assert bash_says(text) == text.encode()
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_powershell_gets_the_text_as_it_is(text: str) -> None:
+    check_powershell(text)
+
+
+@settings(max_examples=100)
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_powershell_gets_any_text(text: str) -> None:
+    check_powershell(text)
+
+
+def check_powershell(text: str) -> None:
+    expression = powershell_text.quoted(text)
+    assert expression.isascii()
+    assert expression.isprintable()
+    script = f"$name = {expression}"
+    assert powershell_errors(script) == []
+    (found,) = strings(script)
+    if expression.startswith("([regex]::Unescape("):
+        units = found.encode("ascii").decode("unicode_escape")
+        found = units.encode("utf-16", "surrogatepass").decode("utf-16")
+    assert found == text
 
 
 @pytest.mark.parametrize("text", ODD)

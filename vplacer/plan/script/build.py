@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vplacer.errors import UsageError
-from vplacer.plan.changes import Clone, Power
+from vplacer.plan.changes import Clone, Power, UpgradeHardware
 from vplacer.plan.model import Fact, FieldFact, Migration, ObjectKind, Plan, Step, StepKind
 from vplacer.plan.plan_file import plan_document
 from vplacer.plan.script.fields import NOT_COMPARED, host_fields, vm_fields
@@ -66,12 +66,18 @@ def _steps(plan: Plan) -> tuple[ScriptStep, ...]:
     names = _vm_names(plan)
     floating = {step for vm in plan.vms if not vm.nodes for step in vm.steps}
     started: set[str | None] = set()
+    versions = _hardware_versions(plan)
     found = []
     for step in plan.steps:
         pause = False
         if isinstance(step.change, Power) and step.kind is StepKind.POWER_ON and step.id in floating:
             pause = step.change.host in started
             started.add(step.change.host)
+        version = versions.get(step.vm)
+        if isinstance(step.change, Clone):
+            version = versions[step.vm] = versions.get(step.change.template)
+        if isinstance(step.change, UpgradeHardware):
+            versions[step.vm] = step.change.after
         found.append(
             ScriptStep(
                 number=numbers[step.id],
@@ -82,9 +88,19 @@ def _steps(plan: Plan) -> tuple[ScriptStep, ...]:
                 must_be_new=step.change.name if isinstance(step.change, Clone) else None,
                 pause=pause,
                 waits_for=tuple(sorted(numbers[name] for name in step.depends_on)),
+                hardware_version=version,
             )
         )
     return tuple(found)
+
+
+def _hardware_versions(plan: Plan) -> dict[str, int | None]:
+    found: dict[str, int | None] = {}
+    for seen in plan.observed:
+        version = dict(seen.fields).get("hardware_version")
+        if seen.kind is ObjectKind.VM and isinstance(version, int):
+            found[seen.id] = version
+    return found
 
 
 def _vm_names(plan: Plan) -> dict[str, str]:

@@ -43,7 +43,8 @@ class ScriptStep:
 
     ``must_be_new``: the name that no VM may have yet. ``pause``: another VM that no node binds was switched
     on at the same host before, and ESXi may put two that start together on one node (Broadcom KB 430776).
-    ``waits_for``: numbers of the steps it depends on.
+    ``waits_for``: numbers of the steps it depends on. ``hardware_version`` of the VM before it; None = not
+    told.
     """
 
     number: int
@@ -54,6 +55,7 @@ class ScriptStep:
     must_be_new: str | None
     pause: bool
     waits_for: tuple[int, ...]
+    hardware_version: int | None
 
 
 @dataclass(frozen=True, slots=True)

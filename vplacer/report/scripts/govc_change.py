@@ -36,6 +36,7 @@ from vplacer.plan.changes import (
 )
 from vplacer.plan.script.model import ScriptStep
 from vplacer.report.scripts.bash_text import quoted
+from vplacer.report.scripts.words import api_name
 
 _NO_OPTION: Final = {
     Field.CORES_PER_SOCKET: "cores per socket",
@@ -115,17 +116,12 @@ def _clone(change: Clone, use: list[str]) -> list[str]:
     store = f"Datastore:{change.datastore}" if change.datastore is not None else ""
     lines = [
         f"clone_vm VirtualMachine:{change.template} HostSystem:{change.host} {quoted(store)} "
-        f"{quoted(change.name)} {quoted(_api_name(change.name))}",
+        f"{quoted(change.name)} {quoted(api_name(change.name))}",
         *use,
     ]
     if change.pool is not None:
         lines.append(f'into_pool "$VM" ResourcePool:{change.pool}')
     return lines
-
-
-def _api_name(name: str) -> str:
-    """Escape a name as the API wants it (vSphere API: ManagedEntity.name)."""
-    return name.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
 
 
 def _power(change: Power) -> list[str]:

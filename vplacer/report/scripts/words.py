@@ -64,6 +64,11 @@ def _listed(title: str, names: tuple[str, ...]) -> list[str]:
     return [f"{title}:", *(f"  - {name}" for name in names)] if names else []
 
 
+def api_name(name: str) -> str:
+    """Escape a name as the API wants it (vSphere API: ManagedEntity.name)."""
+    return name.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
+
+
 def step_title(item: ScriptStep) -> str:
     """Return the line that names a step."""
     waits = f" (after {', '.join(str(number) for number in item.waits_for)})" if item.waits_for else ""
