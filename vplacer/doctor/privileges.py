@@ -46,7 +46,6 @@ NEEDS: Final[tuple[Need, ...]] = (
     Need(Verb.APPLY, "VirtualMachine.Config.CPUCount", _VM, "vCPUs, cores per socket, vNUMA"),
     Need(Verb.APPLY, "VirtualMachine.Config.Memory", _VM, "memory size"),
     Need(Verb.APPLY, "VirtualMachine.Config.Resource", _VM, "reservations, latency sensitivity"),
-    Need(Verb.APPLY, "VirtualMachine.Config.Settings", _VM, "flags and options of the VM"),
     Need(Verb.APPLY, "VirtualMachine.Config.UpgradeVirtualHardware", _VM, "hardware version"),
     Need(Verb.APPLY, "VirtualMachine.Interact.PowerOn", _VM, "to switch it on again"),
     Need(Verb.APPLY, "VirtualMachine.Interact.PowerOff", _VM, "to switch it off for a change"),
@@ -54,13 +53,15 @@ NEEDS: Final[tuple[Need, ...]] = (
     Need(Verb.APPLY, "Resource.HotMigrate", _VM, "to move it while it runs"),
     Need(Verb.APPLY, "VirtualMachine.Provisioning.DeployTemplate", _VM, "to make VMs from a template"),
     Need(Verb.APPLY, "VirtualMachine.Inventory.CreateFromExisting", ROOT, "to make VMs in a folder"),
+    Need(Verb.APPLY, "VirtualMachine.Inventory.Delete", _VM, "to take away a VM that the plan made"),
     Need(Verb.APPLY, "Resource.AssignVMToPool", _POOL, "to put a VM into a resource pool"),
     Need(Verb.APPLY, "Network.Assign", _NETWORK, "to give a VM a network card"),
     Need(Verb.APPLY, "Datastore.AllocateSpace", _DATASTORE, "disks of VMs made from a template"),
     Need(Verb.APPLY, "Host.Config.PciPassthru", _HOST, "to set hardware labels"),
     Need(Verb.APPLY, "Host.Inventory.EditCluster", _CLUSTER, "DRS rules and overrides", "A-29"),
 )
-"""Everything that the product asks of an account. `needs_of` tells what a verb takes in all."""
+"""Everything that the product asks of an account. `needs_of` tells what a verb takes in all. What apply
+takes is what `plan.features` says that its steps need; a test compares the two."""
 
 _INCLUDES: Final[dict[Verb, tuple[Verb, ...]]] = {
     Verb.READ: (Verb.READ,),

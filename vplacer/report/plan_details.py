@@ -18,6 +18,7 @@ from vplacer.plan.changes import (
 )
 from vplacer.plan.model import Plan, Step, Symbol, VmPlan
 from vplacer.plan.observed import device_text
+from vplacer.report.needs_text import step_needs
 from vplacer.report.plan_words import aligned, count, impact_details, value_text
 from vplacer.report.style import Style
 
@@ -124,10 +125,13 @@ def _device(plan: Plan, device: DeviceValue) -> str:
 
 
 def step_lines(plan: Plan) -> list[str]:
-    """Return all steps in order, with the steps each waits for."""
+    """Return all steps in order, with the steps each waits for and what each needs."""
     numbers = {step.id: index for index, step in enumerate(plan.steps, start=1)}
     rows = [(f"{numbers[step.id]}.", step.effect, _waits(step, numbers)) for step in plan.steps]
-    return [f"Steps ({count(len(plan.steps), 'step')})", *(f"  {line}" for line in aligned(rows))]
+    lines = [f"Steps ({count(len(plan.steps), 'step')})"]
+    for step, row in zip(plan.steps, aligned(rows), strict=True):
+        lines += [f"  {row}", f"{_INDENT}needs {step_needs(step)}"]
+    return lines
 
 
 def _waits(step: Step, numbers: dict[str, int]) -> str:

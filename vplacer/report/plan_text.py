@@ -6,6 +6,7 @@ from vplacer.plan.model import DriftItem, Plan, Symbol, VmPlan
 from vplacer.plan.staleness import moved_cards
 from vplacer.report.future_text import future_lines
 from vplacer.report.infeasible_text import infeasible_lines
+from vplacer.report.needs_text import plan_needs
 from vplacer.report.plan_details import solver_lines, step_lines, vm_details
 from vplacer.report.plan_words import (
     aligned,
@@ -48,6 +49,8 @@ def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: 
     lines += _vm_lines(plan, verbosity, style)
     lines += _left_alone_lines(plan)
     lines += [f"note: {text}" for text in plan.notes]
+    if verbosity > 0:
+        lines += plan_needs(plan)
     if verbosity > 1:
         lines += ["", *step_lines(plan), "", *solver_lines(plan)]
     lines += future_lines(plan, verbosity)

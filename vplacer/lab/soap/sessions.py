@@ -42,6 +42,7 @@ ALL_PRIVILEGES = READ_ONLY | {
     "VirtualMachine.Interact.PowerOff",
     "VirtualMachine.Interact.PowerOn",
     "VirtualMachine.Inventory.CreateFromExisting",
+    "VirtualMachine.Inventory.Delete",
     "VirtualMachine.Provisioning.DeployTemplate",
 }
 """Those that methods and tools of this kind ask for by name: what an administrator is said to hold."""
