@@ -13,6 +13,7 @@ from vplacer.inventory.site_names import stable_uuid
 from vplacer.inventory.vm import DynamicBacking, Ownership, Vm, VmPower
 from vplacer.lab.model.admission import host_faults
 from vplacer.lab.model.faults import LabFault, invalid_argument, invalid_power_state, not_found
+from vplacer.lab.model.power import lost_faults
 from vplacer.lab.model.tables import Tables
 
 _NUMBER = re.compile(r"^vm-([0-9]{1,12})$")
@@ -110,9 +111,7 @@ def destroy(tables: Tables, moid: str) -> None:
     vm = tables.vm(moid)
     if vm.power is VmPower.ON:
         raise invalid_power_state(vm.power, VmPower.OFF)
-    host = tables.hosts.get(vm.host or "")
-    fault = next(host_faults(host), None) if host is not None else None
-    if fault is not None and fault.name == "HostNotConnected":
+    for fault in lost_faults(tables, vm):
         raise fault
     tables.drop_vm(moid)
 

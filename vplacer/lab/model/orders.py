@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from vplacer.lab.model.edit import VmEdit
 from vplacer.lab.model.faults import LabFault
@@ -132,6 +132,20 @@ class StartVm:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeDevices:
+    """Before the call is carried out, another client has started VMs with the devices of a VM.
+
+    ``vm`` None = that of the call; ``host`` None = where that VM is. ``most``: how many VMs, None = until
+    no more find their cards.
+    """
+
+    when: When
+    vm: str | None = None
+    host: str | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StopVm:
     """Before the call is carried out, another client has switched a VM off; None = that of the call."""
 
@@ -155,13 +169,12 @@ class StartMaintenance:
     host: str | None = None
 
 
-Happening: TypeAlias = ChangeVm | StartVm | StopVm | LoseHost | StartMaintenance
+Happening: TypeAlias = ChangeVm | StartVm | TakeDevices | StopVm | LoseHost | StartMaintenance
 TaskOrder: TypeAlias = FailTask | FailCall | StallTask
 ConnectionOrder: TypeAlias = DropConnection | ExpireSession
 Order: TypeAlias = Happening | TaskOrder | ConnectionOrder
 
 _CONNECTION = (DropConnection, ExpireSession)
-_TASK = (FailTask, FailCall, StallTask)
 
 
 @dataclass(slots=True)
@@ -198,8 +211,8 @@ class Orders:
 
     def happenings(self, call: Call, vm: str | None) -> tuple[Happening, ...]:
         """Return what others do before a call is carried out."""
-        found = self._acting(call, vm, (ChangeVm, StartVm, StopVm, LoseHost, StartMaintenance))
-        kinds = ChangeVm | StartVm | StopVm | LoseHost | StartMaintenance
+        kinds = ChangeVm | StartVm | TakeDevices | StopVm | LoseHost | StartMaintenance
+        found = self._acting(call, vm, get_args(kinds))
         return tuple(order for order in found if isinstance(order, kinds))
 
     def refusal(self, call: Call, vm: str | None) -> LabFault | None:

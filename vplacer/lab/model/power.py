@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from vplacer.inventory.host import Host
+from vplacer.inventory.host import ConnectionState, Host
 from vplacer.inventory.vm import (
     DvxBacking,
     DynamicBacking,
@@ -42,7 +42,7 @@ def start_faults(tables: Tables, vm: Vm, host: Host, order: CardOrder) -> Iterat
         yield LabFault("NotSupported", "A template cannot be powered on.")
     if vm.is_on:
         yield invalid_power_state(vm.power, VmPower.OFF)
-    found = list(host_faults(host))
+    found = [*lost_faults(tables, vm), *host_faults(host)]
     yield from found
     if found:
         return
@@ -88,7 +88,8 @@ def _by_drs(tables: Tables, vm: Vm, first: Host, faults: list[LabFault], order: 
     """Another host of the cluster, where DRS places VMs at power-on by itself."""
     cluster = tables.cluster_of(first)
     level = dict(cluster.drs_overrides).get(vm.moid, cluster.drs_level) if cluster is not None else None
-    if cluster is None or level in (None, "manual", "disabled") or vm.is_on or vm.template:
+    stays = vm.is_on or vm.template or any(True for _ in lost_faults(tables, vm))
+    if cluster is None or stays or level in (None, "manual", "disabled"):
         raise faults[0]
     hosts = [first.moid]
     errors = [faults[0]]
@@ -166,9 +167,16 @@ def stopped(tables: Tables, vm: Vm, power: VmPower) -> Vm:
     return after
 
 
+def lost_faults(tables: Tables, vm: Vm) -> Iterator[LabFault]:
+    """Yield that a VM cannot be reached: its host is lost, or its files are."""
+    home = tables.hosts.get(vm.host or "")
+    if home is not None and home.connection is not ConnectionState.CONNECTED:
+        yield next(iter(host_faults(home)))
+    elif vm.connection is not ConnectionState.CONNECTED:
+        yield LabFault("InvalidState", f"Virtual machine {vm.name} is {vm.connection.value}.")
+
+
 def _reachable(tables: Tables, vm: Vm) -> Host:
-    host = tables.host(vm.host)
-    fault = next(host_faults(host), None)
-    if fault is not None and fault.name == "HostNotConnected":
+    for fault in lost_faults(tables, vm):
         raise fault
-    return host
+    return tables.host(vm.host)

@@ -20,7 +20,7 @@ from vplacer.lab.model.admission import amount_faults, host_faults, place_faults
 from vplacer.lab.model.card_choice import CardOrder, choose_cards
 from vplacer.lab.model.faults import LabFault, invalid_argument
 from vplacer.lab.model.homes import home_of, is_floating
-from vplacer.lab.model.power import Platform
+from vplacer.lab.model.power import Platform, lost_faults
 from vplacer.lab.model.seats import leave_seats, take_seats
 from vplacer.lab.model.tables import Tables
 
@@ -31,8 +31,7 @@ def relocation_faults(
     """Yield all that keeps a VM from moving. ``vgpu_moves``: vCenter's `vgpu.hotmigrate.enabled`."""
     source = tables.hosts.get(vm.host or "")
     yield from host_faults(target)
-    if source is not None:
-        yield from host_faults(source) if vm.is_on else ()
+    yield from lost_faults(tables, vm)
     if vm.power is VmPower.SUSPENDED and _holds_hardware(vm):
         yield _attached(vm, "a suspended VM keeps the hardware that it has")
     moved = replace(vm, pool=pool or vm.pool)

@@ -81,7 +81,7 @@ def cards_held(tables: Tables, host: Host, without: str | None = None) -> CardsH
     _find_out(tables, host, cards)
     held = CardsHeld(cards)
     known = [vm.moid for vm in tables.vms_on(host.moid)]
-    foreign = sorted((vm for vm in tables.held if vm not in tables.vms), key=moid_order)
+    foreign = sorted(tables.foreign, key=moid_order)
     for moid in (*known, *foreign):
         if moid == without:
             continue

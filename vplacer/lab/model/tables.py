@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from vplacer.inventory.cluster import Cluster, ResourcePool
 from vplacer.inventory.host import Host
@@ -58,7 +59,7 @@ class Tables:
 
     ``macs``: MAC addresses of NICs by VM and device key. ``offsets``: where on its card a vGPU lies, in
     GiB or memory slices, by VM and device key. ``seated``: hosts of which it was found out which VMs hold
-    which cards (`seats`).
+    which cards (`seats`). ``foreign``: holders of cards that are no VMs of the inventory.
     """
 
     def __init__(self, state: LabState, overlays: Iterable[Overlay] = ()) -> None:
@@ -85,6 +86,7 @@ class Tables:
         for vm in self.vms.values():
             if vm.host in self.on_host:
                 self.on_host[vm.host].add(vm.moid)
+        self.foreign: set[str] = {vm for vm in self.held if vm not in self.vms}
         self._group_sets = {(item.host, item.group): item.sets for item in extras.group_sets}
         self._cache = TopologyCache()
         self._topologies: dict[str, HostTopology] = {}
@@ -205,10 +207,10 @@ class Tables:
         self.held.pop(moid, None)
         for key in [key for key in self.macs if key[0] == moid]:
             del self.macs[key]
-        for cluster in self.clusters.values():
-            kept = tuple(item for item in cluster.drs_overrides if item[0] != moid)
-            if kept != cluster.drs_overrides:
-                self.put_cluster(replace(cluster, drs_overrides=kept))
+        for cluster in tuple(self.clusters.values()):
+            after = _without_vm(cluster, moid)
+            if after != cluster:
+                self.put_cluster(after)
         self._touched.vms.discard(moid)
         self._touched.gone.add(moid)
         self._state = None
@@ -237,8 +239,11 @@ class Tables:
         """Note which cards a VM holds; none = it holds nothing."""
         if held:
             self.held[vm] = held
+            if vm not in self.vms:
+                self.foreign.add(vm)
         else:
             self.held.pop(vm, None)
+            self.foreign.discard(vm)
         self._state = None
 
     def set_home(self, vm: str, nodes: tuple[int, ...]) -> None:
@@ -246,6 +251,11 @@ class Tables:
         self.homes[vm] = nodes
         self.esxtop.pop(vm, None)
         self._state = None
+
+    def mac(self, vm: str, key: int) -> str:
+        """Return the address of a NIC."""
+        known = self.macs.get((vm, key))
+        return known if known is not None else _first_mac(vm, key)
 
     def renew_macs(self, vm: str, edited: Edited) -> None:
         """Give new NICs an address: the one asked for, else one never given before."""
@@ -286,6 +296,33 @@ class Tables:
         )
 
 
+def _first_mac(vm: str, key: int) -> str:
+    """The address of a NIC that was there from the beginning; always the same (range 00:50:56:00 to 3f)."""
+    digest = sha256(f"{vm}/{key}".encode()).digest()
+    return f"00:50:56:{digest[0] % 0x40:02x}:{digest[1]:02x}:{digest[2]:02x}"
+
+
 def _generated_mac(number: int) -> str:
     """An address of the range that vCenter gives out (00:50:56:80 to bf)."""
     return f"00:50:56:{0x80 + (number >> 16) % 0x40:02x}:{(number >> 8) & 0xFF:02x}:{number & 0xFF:02x}"
+
+
+def _without_vm(cluster: Cluster, vm: str) -> Cluster:
+    """Take a VM out of a cluster's rules; one between VMs that has fewer than two left goes."""
+
+    def left(vms: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(moid for moid in vms if moid != vm)
+
+    pairs = []
+    for rule in cluster.vm_vm_rules:
+        kept = replace(rule, vms=left(rule.vms))
+        if kept.vms == rule.vms or len(kept.vms) > 1:
+            pairs.append(kept)
+    return replace(
+        cluster,
+        drs_overrides=tuple(item for item in cluster.drs_overrides if item[0] != vm),
+        vm_vm_rules=tuple(pairs),
+        vm_host_rules=tuple(
+            replace(rule, vms=left(rule.vms)) if vm in rule.vms else rule for rule in cluster.vm_host_rules
+        ),
+    )
