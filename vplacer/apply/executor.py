@@ -391,8 +391,8 @@ class Executor:
             elif now >= item.deadline:
                 del self.shutdowns[step_id]
                 self._guest_is_late(item)
-            elif not item.asked and (now - item.began).total_seconds() >= self.options.timing.settle_s:
-                # Asked twice, a guest shuts down once: this is the one call that may be sent again.
+            elif not item.asked and now >= item.began + (item.deadline - item.began) / 2:
+                # It runs on after half the time it has: it was never asked.
                 self._ask_again(item)
 
     def _ask_again(self, item: Shutdown) -> None:
