@@ -22,7 +22,7 @@ from vplacer.lab.model.machine import Machine
 from vplacer.lab.model.port import LabPort
 from vplacer.lab.model.state import seed_state
 from vplacer.lab.model.tasks import TaskPhase
-from vplacer.plan.model import ObjectKind, Plan
+from vplacer.plan.model import ObjectKind, Plan, StepKind
 from vplacer.plan.observed import vm_facts
 
 OPTIONS = replace(ALL_CONSENTS, timing=replace(ALL_CONSENTS.timing, task_timeout_s=1800.0))
@@ -50,7 +50,7 @@ def test_a_fault_at_a_step(combination: Combination, tmp_path: Path) -> None:
     _nobody_is_off_without_a_word(plan, machine, outcome)
     _nothing_twice(plan, machine, read_journal(path))
 
-    _heal(machine, case.site.inventory.vm_by_moid)
+    _heal(machine, case.site.inventory.vm_by_moid, _stopped_by_others(combination, plan, machine, path))
     port = LabPort(machine)
     if outcome.status is not Status.DONE:
         outcome = resume(plan, port, OPTIONS, path, port.clock, lock_folder=tmp_path)
@@ -58,6 +58,19 @@ def test_a_fault_at_a_step(combination: Combination, tmp_path: Path) -> None:
     assert {step.state for step in outcome.steps} == {StepState.DONE}
     _nothing_twice(plan, machine, read_journal(path))
     _as_planned(plan, machine, dict(outcome.vms))
+
+
+def _stopped_by_others(combination: Combination, plan: Plan, machine: Machine, path: Path) -> frozenset[str]:
+    """The VM that another client has switched off, and that is to run for the step."""
+    step = plan.step_by_id[combination.step]
+    now = machine.state.inventory.vm_by_moid
+    vm = step.vm
+    if combination.fault["order"]["type"] != "StopVm" or vm not in now or now[vm].power is VmPower.ON:
+        return frozenset()
+    state = read_journal(path)
+    switched_off = any(s.kind is StepKind.POWER_OFF and state.is_done(s.id) for s in plan.steps if s.vm == vm)
+    ran = dict(next(seen.fields for seen in plan.observed if seen.id == vm))["power"] == "poweredOn"
+    return frozenset({vm}) if ran and not switched_off else frozenset()
 
 
 def _nobody_is_off_without_a_word(plan: Plan, machine: Machine, outcome: Outcome) -> None:
@@ -86,7 +99,7 @@ def _nothing_twice(plan: Plan, machine: Machine, journal: JournalState) -> None:
         )
 
 
-def _heal(machine: Machine, before: dict[str, object]) -> None:
+def _heal(machine: Machine, before: dict[str, object], stopped: frozenset[str] = frozenset()) -> None:
     """The cause is gone: hosts are back, what hung goes on, the other client takes its change back."""
     machine.orders.clear()
     for host in machine.state.inventory.hosts:
@@ -96,7 +109,9 @@ def _heal(machine: Machine, before: dict[str, object]) -> None:
     machine.run_out()
     for vm in machine.state.inventory.vms:
         old = before.get(vm.moid)
-        if old is not None and not vm.memory_locked_to_max and vm.memory_reservation_mib == 1:
+        if vm.moid in stopped:
+            machine.power_on(vm.moid)
+        if not vm.memory_locked_to_max and vm.memory_reservation_mib == 1:
             reservation = getattr(old, "memory_reservation_mib", None) or 0
             machine.reconfigure(vm.moid, VmEdit(memory_reservation_mib=reservation))
     machine.run_out()

@@ -182,6 +182,8 @@ def _field_option(item: FieldChange) -> str:
             return f"-memory-pin={'true' if item.after else 'false'}"
         case Field.MEMORY_LIMIT_MIB:
             return f"-mem.limit {-1 if item.after is None else item.after}"
+        case Field.MEMORY_RESERVED_MIB:
+            return f"-mem.reservation {item.after or 0}"
         case Field.CPU_RESERVATION_MHZ:
             return f"-cpu.reservation {item.after or 0}"
         case Field.LATENCY_SENSITIVITY:
