@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -22,7 +21,6 @@ from tests.conftest import REPO
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem, Violation
 from vplacer.inventory.pci import PciAddress
-from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Inventory
 from vplacer.plan.build import build_plan
@@ -76,7 +74,6 @@ class Case:
     problem: Problem
     solution: Solution
     violations: tuple[Violation, ...]
-    site: Site
 
     def plan(self) -> Plan:
         """Build the plan as the case asks."""
@@ -99,14 +96,9 @@ def all_cases() -> tuple[Case, ...]:
 
 def _each_case() -> Iterator[Case]:
     for path in sorted(CASES.glob("*.yaml")):
-        yield from cases_of(path)
-
-
-def cases_of(path: Path) -> Iterator[Case]:
-    """Read the cases of a file."""
-    document = yaml.load(path.read_text(), Loader=_Loader)
-    for data in document["cases"]:
-        yield _case(f"{path.stem}: {data['name']}", document["site"], data)
+        document = yaml.load(path.read_text(), Loader=_Loader)
+        for data in document["cases"]:
+            yield _case(f"{path.stem}: {data['name']}", document["site"], data)
 
 
 def case_named(name: str) -> Case:
@@ -134,7 +126,7 @@ def _case(case_id: str, site: dict[str, Any], data: dict[str, Any]) -> Case:
         Violation(constraint, _id(loaded.inventory, name), text)
         for constraint, name, text in data.get("violations", ())
     )
-    return Case(case_id, data, problem, solution, violations, loaded)
+    return Case(case_id, data, problem, solution, violations)
 
 
 def _overridden(site: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,11 @@ class Dispatcher:
     def handle(self, data: bytes, soap_action: str, cookie: str | None) -> Reply:
         """Answer one request; whatever goes wrong becomes a fault, never an exception."""
         started = time.perf_counter()
+        live = self._vcenter.site.live
+        if live is not None:
+            live.ticker.catch_up()
+            if live.connection.is_down:
+                return Reply(_OK, b"", harm=Harm.DROP_BEFORE)
         version = versions.requested_version(soap_action, self._vcenter.version)
         seen = Seen()
         reply = self._handle(data, version, cookie, seen)
@@ -83,7 +88,7 @@ class Dispatcher:
         harm: Harm | None = None
         try:
             request = parse_request(data, version, seen)
-            rule = self._faults.next(request.method)
+            rule = self._faults.next(request.method) or self._ordered(request)
             if rule is not None:
                 harm = rule.harm
                 if harm is Harm.DROP_BEFORE:
@@ -101,6 +106,10 @@ class Dispatcher:
             LOG.exception("defect of the simulated vCenter in %s", seen.method)
             internal = vmodl.fault.SystemError(reason=repr(error), msg="A general system error occurred")
             return Reply(_FAULT, _fault_text(internal, version), harm=harm)
+
+    def _ordered(self, request: Request) -> FaultRule | None:
+        live = self._vcenter.site.live
+        return None if live is None else live.connection.next(request)
 
     def _apply(self, rule: FaultRule, cookie: str | None) -> None:
         if rule.harm is Harm.DELAY:

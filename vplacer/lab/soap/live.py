@@ -12,6 +12,7 @@ from vplacer.lab.model.faults import LabFault
 from vplacer.lab.model.machine import Machine
 from vplacer.lab.model.tables import Changes
 from vplacer.lab.model.tasks import LabTask, TaskPhase
+from vplacer.lab.soap.connection_orders import ConnectionOrders
 from vplacer.lab.soap.publish import Publisher
 from vplacer.lab.soap.store import Store
 from vplacer.lab.soap.ticker import Ticker
@@ -49,6 +50,7 @@ class Live:
         self.world = world
         self.folders = folders
         self.ticker = ticker
+        self.connection = ConnectionOrders(machine.orders, ticker.speed)
         self._store = store
         self._publisher = Publisher(world, folders, store)
         self._tasks: dict[str, Any] = {}
@@ -81,7 +83,6 @@ class Live:
             task = work()
         except LabFault as fault:
             raise api_fault(self.world, fault) from None
-        self.ticker.poke()
         return task_ref(task.id)
 
     def do(self, work: Callable[[], object]) -> None:
@@ -90,7 +91,6 @@ class Live:
             work()
         except LabFault as fault:
             raise api_fault(self.world, fault) from None
-        self.ticker.poke()
 
     def start_with_groups(self, work: Callable[[], LabTask], cluster: str, table: GroupTable) -> Ref:
         """Start a cluster's task, with whose success its DRS groups become those of a table."""
@@ -139,6 +139,7 @@ class Live:
     # What happens
 
     def _take(self, changes: Changes) -> None:
+        self.ticker.poke()
         with self._store.changed:
             self._publisher.publish(changes, self.machine.tables)
             for task_id in sorted(changes.tasks, key=lambda id_: (len(id_), id_)):

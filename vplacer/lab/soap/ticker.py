@@ -26,7 +26,7 @@ class Ticker:
         if speed <= 0:
             raise ValueError("time does not stand still or go back")
         self._machine = machine
-        self._speed = speed
+        self.speed = speed
         self._always = always
         self._lock = threading.Lock()
         self._last = time.monotonic()
@@ -61,13 +61,13 @@ class Ticker:
             now = time.monotonic()
             passed, self._last = now - self._last, now
             if self._always or self._machine.next_due() is not None:
-                self._machine.advance(passed * self._speed)
+                self._machine.advance(passed * self.speed)
 
     def _run(self) -> None:
         while not self._stopping:
             due = self._machine.next_due()
             if due is not None:
-                left_s = (due - self._machine.clock()) / timedelta(seconds=self._speed)
+                left_s = (due - self._machine.clock()) / timedelta(seconds=self.speed)
                 self._wake.wait(min(max(left_s, _SHORTEST_NAP_S), _LONGEST_NAP_S))
             else:
                 self._wake.wait(_LONGEST_NAP_S if self._always else None)

@@ -48,7 +48,7 @@ def log_user_event(call: Call, _this: Ref, args: Any) -> object:
     """Write a line of the user's own into the log."""
     call.require(args.entity)
     call.need("Global.LogEvent", args.entity)
-    call.live.log_event(call.session.user, args.entity, args.msg)
+    call.live.log_event(call.session.user, typetable.moid(args.entity), args.msg)
     return None
 
 

@@ -22,7 +22,9 @@ def login(call: Call, _this: Ref, args: Any) -> object:
     account = call.vcenter.account
     right_user = hmac.compare_digest((args.userName or "").encode(), account.username.encode())
     right_password = hmac.compare_digest((args.password or "").encode(), account.password.encode())
-    if not (right_user and right_password and call.session.is_anonymous):
+    live = call.vcenter.site.live
+    locked = live is not None and live.connection.locked
+    if locked or not (right_user and right_password and call.session.is_anonymous):
         raise vim.fault.InvalidLogin(msg="Cannot complete login due to an incorrect user name or password.")
     session = call.vcenter.sessions.login(account.username, account.privileges)
     manager = call.vcenter.managers["sessionManager"]
