@@ -216,6 +216,8 @@ def _with_field(vm: Vm, field: Field, value: object) -> Vm:
             return replace(vm, memory_mib=value)  # type: ignore[arg-type]
         case Field.MEMORY_LOCKED_TO_MAX:
             return replace(vm, memory_locked_to_max=value)  # type: ignore[arg-type]
+        case Field.MEMORY_RESERVED_MIB:
+            return replace(vm, memory_reservation_mib=value)  # type: ignore[arg-type]
         case Field.MEMORY_LIMIT_MIB:
             return replace(vm, memory_limit_mib=value)  # type: ignore[arg-type]
         case Field.CPU_RESERVATION_MHZ:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,6 +22,7 @@ from tests.conftest import REPO
 from vplacer.constraints.registry import Relaxation
 from vplacer.constraints.state import DeviceAssignment, Placement, Problem, Violation
 from vplacer.inventory.pci import PciAddress
+from vplacer.inventory.site import Site
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Inventory
 from vplacer.plan.build import build_plan
@@ -74,6 +76,7 @@ class Case:
     problem: Problem
     solution: Solution
     violations: tuple[Violation, ...]
+    site: Site
 
     def plan(self) -> Plan:
         """Build the plan as the case asks."""
@@ -96,9 +99,14 @@ def all_cases() -> tuple[Case, ...]:
 
 def _each_case() -> Iterator[Case]:
     for path in sorted(CASES.glob("*.yaml")):
-        document = yaml.load(path.read_text(), Loader=_Loader)
-        for data in document["cases"]:
-            yield _case(f"{path.stem}: {data['name']}", document["site"], data)
+        yield from cases_of(path)
+
+
+def cases_of(path: Path) -> Iterator[Case]:
+    """Read the cases of a file."""
+    document = yaml.load(path.read_text(), Loader=_Loader)
+    for data in document["cases"]:
+        yield _case(f"{path.stem}: {data['name']}", document["site"], data)
 
 
 def case_named(name: str) -> Case:
@@ -126,7 +134,7 @@ def _case(case_id: str, site: dict[str, Any], data: dict[str, Any]) -> Case:
         Violation(constraint, _id(loaded.inventory, name), text)
         for constraint, name, text in data.get("violations", ())
     )
-    return Case(case_id, data, problem, solution, violations)
+    return Case(case_id, data, problem, solution, violations, loaded)
 
 
 def _overridden(site: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:

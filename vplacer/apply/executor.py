@@ -96,6 +96,7 @@ class Executor:
         self.switched_on: list[str] = []
         self.unreached = False
         self._only_settles = False
+        self._stuck: set[str] = set()
         self._restores: dict[int, list[Step]] = {}
         self._to_restore: dict[int, Unit] = {}
         self._sends: dict[tuple[str, bool], int] = {}
@@ -204,6 +205,9 @@ class Executor:
     def _begin(self, move: Move) -> None:
         look = self.world.look(move.step)
         if move.undo:
+            if move.step.vm in self._stuck and not switches_on(move.step.change):
+                self._leave(move)
+                return
             held = self._hold(move, look)
             if held is None:
                 return
@@ -221,8 +225,8 @@ class Executor:
         if gone:
             step, left = None, ("the VM is gone",)
         for text in left:
-            kind = ProblemKind.KEPT if move.step.change else ProblemKind.NOT_RESTORED
-            self.tell.trouble(kind, f"{text}; left as it is", vm=move.step.vm, step=move.step.id)
+            what = f"{text}; left as it is"
+            self.tell.trouble(ProblemKind.KEPT, what, vm=move.step.vm, step=move.step.id)
         if step is not None:
             return Move(step, True, move.restoring)
         if left and not gone:
@@ -233,6 +237,12 @@ class Executor:
         if not move.restoring:
             self.schedule.ended(move.step, done=True)
         return None
+
+    def _leave(self, move: Move) -> None:
+        """Leave a step as it is, since one after it could not be taken back."""
+        self.failed.setdefault(move.step.id, "a later step of the VM could not be taken back")
+        if not move.restoring:
+            self.schedule.ended(move.step, done=True)
 
     def _write_without_call(self, move: Move) -> None:
         now = self._now_text()
@@ -391,8 +401,8 @@ class Executor:
             elif now >= item.deadline:
                 del self.shutdowns[step_id]
                 self._guest_is_late(item)
-            elif not item.asked and (now - item.began).total_seconds() >= self.options.timing.settle_s:
-                # Asked twice, a guest shuts down once: this is the one call that may be sent again.
+            elif not item.asked and now >= item.began + (item.deadline - item.began) / 2:
+                # It runs on after half the time it has: it was never asked.
                 self._ask_again(item)
 
     def _ask_again(self, item: Shutdown) -> None:
@@ -599,6 +609,8 @@ class Executor:
             kind = ProblemKind.NOT_RESTORED
             what = f"could not be taken back: {step.effect.removeprefix('take back: ')}: {what}"
         self.tell.trouble(kind, what, vm=step.vm, step=step.id, hint=hint)
+        if move.undo:
+            self._stuck.add(step.vm)
         if move.restoring:
             return
         self.failed[step.id] = what

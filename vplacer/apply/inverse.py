@@ -103,7 +103,8 @@ def _reconfigure(
     if not kept:
         return None, tuple(left)
     checks = checks_of(kept, facts_after(kept, facts))
-    if not facts.get(Field.MEMORY_LOCKED_TO_MAX.value) or kept.field(Field.MEMORY_LOCKED_TO_MAX):
+    unlocked = not facts.get(Field.MEMORY_LOCKED_TO_MAX.value) or kept.field(Field.MEMORY_LOCKED_TO_MAX)
+    if unlocked and not kept.field(Field.MEMORY_RESERVED_MIB):
         # What stays reserved of memory that is no longer locked is the server's affair.
         checks.pop("memory_reserved_mib", None)
     return replace(step, change=kept, checks=tuple(FieldFact(step.vm, *c) for c in checks.items())), tuple(

@@ -345,9 +345,7 @@ def _moved(plan: Plan, inventory: Inventory, state: JournalState) -> list[StaleF
     """Return what moved of all that has not been begun: what the plan itself did is no drift."""
     begun = {step.vm for step in plan.steps if state.log(step.id).attempts}
     own = {step.vm for step in plan.steps} | set(state.made.values())
-    made = {
-        step.change.name for step in plan.steps if isinstance(step.change, Clone) and state.is_done(step.id)
-    }
+    made = {step.change.name for step in plan.steps if isinstance(step.change, Clone) and step.vm in begun}
     found = []
     for item in stale_fields(plan, inventory):
         if item.kind is ObjectKind.VM and (item.object in begun or item.name in made):

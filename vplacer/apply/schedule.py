@@ -50,6 +50,7 @@ class Schedule:
         self._left = {
             unit.index: sum(step.id not in progress.done for step in unit.steps) for unit in units.units
         }
+        self._before = _own_before(units)
         self._waves = _waves(units, options.waves)
         self._seconds = options.timing.typical_s
         self._tail = _tails(units, self._seconds)
@@ -170,7 +171,9 @@ class Schedule:
     def _is_ready(self, step: Step) -> bool:
         if step.id in self.progress.done or step.id in self.progress.running:
             return False
-        return all(self._is_met(step, name) for name in step.depends_on)
+        # Of its own VM all that comes before: a step in between may have been kept when others were undone.
+        before = self._before[step.id]
+        return before <= self.progress.done and all(self._is_met(step, name) for name in step.depends_on)
 
     def _is_met(self, step: Step, name: str) -> bool:
         """Whether a dependency is done. One on a unit that disturbs VMs waits for the whole of it.
@@ -198,6 +201,17 @@ class Schedule:
 
     def _urgency(self, unit: Unit, step: Step) -> float:
         return max([self._tail[step.id], *(self._load[resource] for resource in unit.resources)])
+
+
+def _own_before(units: Units) -> dict[str, frozenset[str]]:
+    """Return the steps of the same VM that come before each step."""
+    found = {}
+    so_far: dict[str, frozenset[str]] = {}
+    for unit in units.units:
+        for step in unit.steps:
+            found[step.id] = so_far.get(step.vm, frozenset())
+            so_far[step.vm] = found[step.id] | {step.id}
+    return found
 
 
 def _tails(units: Units, seconds: Mapping[StepKind, float]) -> dict[str, float]:

@@ -21,7 +21,8 @@ class Field(StrEnum):
     """Typed fields of a VM's configuration that a plan may change.
 
     CORES_PER_NUMA_NODE None = automatic. VNUMA_ON_HOT_ADD: whether vNUMA is shown to the guest though
-    CPU hot-add is on. MEMORY_LIMIT_MIB None = no limit. CPU_AFFINITY: CPUs the VM is pinned to; the
+    CPU hot-add is on. MEMORY_RESERVED_MIB: only ever in an undo, of a VM whose memory
+    was not all reserved before. MEMORY_LIMIT_MIB None = no limit. CPU_AFFINITY: CPUs the VM is pinned to; the
     empty tuple clears it.
     """
 
@@ -31,6 +32,7 @@ class Field(StrEnum):
     VNUMA_ON_HOT_ADD = "vnuma_on_hot_add"
     MEMORY_MIB = "memory_mib"
     MEMORY_LOCKED_TO_MAX = "memory_locked_to_max"
+    MEMORY_RESERVED_MIB = "memory_reserved_mib"
     MEMORY_LIMIT_MIB = "memory_limit_mib"
     CPU_RESERVATION_MHZ = "cpu_reservation_mhz"
     LATENCY_SENSITIVITY = "latency_sensitivity"

@@ -125,7 +125,9 @@ FEATURES: Final[tuple[Feature, ...]] = (
         PowerNeed.ANY,
         _RESOURCE,
     ),
-    _setting("memory_limit", "memory limit", "memoryAllocation", "2.0", PowerNeed.ANY, _RESOURCE),
+    _setting(
+        "memory_limit", "memory limit, reservation", "memoryAllocation", "2.0", PowerNeed.ANY, _RESOURCE
+    ),
     _setting("cpu_reservation", "CPU reservation", "cpuAllocation", "2.0", PowerNeed.ANY, _RESOURCE),
     _setting("latency", "latency sensitivity", "latencySensitivity", "5.1", PowerNeed.ANY, _RESOURCE),
     _setting("cpu_affinity", "CPU affinity", "cpuAffinity", "2.0", PowerNeed.ANY, _RESOURCE, _API),
@@ -268,6 +270,7 @@ _OF_FIELD: Final = {
     Field.VNUMA_ON_HOT_ADD: "vnuma",
     Field.MEMORY_MIB: "memory",
     Field.MEMORY_LOCKED_TO_MAX: "memory_locked",
+    Field.MEMORY_RESERVED_MIB: "memory_limit",
     Field.MEMORY_LIMIT_MIB: "memory_limit",
     Field.CPU_RESERVATION_MHZ: "cpu_reservation",
     Field.LATENCY_SENSITIVITY: "latency",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vplacer.inventory.vm import VmPower
 from vplacer.plan.changes import (
     Action,
     Change,
     Clone,
+    Field,
+    FieldChange,
     Power,
+    Reconfigure,
     Relocate,
     inverse,
 )
@@ -38,7 +41,7 @@ class _Chain:
     def add(self, name: str, kind: StepKind, change: Change, effect: str, subject: str | None = None) -> None:
         before = facts_before(change, self.facts)
         after = facts_after(change, self.facts)
-        undo = inverse(change)
+        undo = _with_reservation(inverse(change), change, self.facts)
         preconditions = [FieldFact(subject or self.vm, *item) for item in before.items()]
         if isinstance(change, Clone):
             preconditions.append(FieldFact(self.vm, "exists", False))
@@ -56,6 +59,23 @@ class _Chain:
         )
         self.steps.append(step)
         self.facts = after
+
+
+def _with_reservation(undo: Change | None, change: Change, before: Mapping[str, Fact]) -> Change | None:
+    """Let an undo also bring back the reservation that locking all memory has replaced."""
+    locked = change.field(Field.MEMORY_LOCKED_TO_MAX) if isinstance(change, Reconfigure) else None
+    reserved = before.get(Field.MEMORY_RESERVED_MIB.value)
+    if (
+        not isinstance(undo, Reconfigure)
+        or locked is None
+        or not locked.after
+        or not isinstance(reserved, int)
+    ):
+        return undo
+    after = facts_after(change, before).get(Field.MEMORY_RESERVED_MIB.value)
+    if not isinstance(after, int) or not isinstance(reserved, int) or locked.before:
+        return undo
+    return replace(undo, fields=(*undo.fields, FieldChange(Field.MEMORY_RESERVED_MIB, after, reserved)))
 
 
 def steps_of(draft: Draft, names: Mapping[str, str]) -> tuple[Step, ...]:

@@ -180,8 +180,15 @@ def _combined(problem: Problem, demand: Demand, helps: _Helps, tries: int) -> li
     points, _ = cheapest_points(ladders, reached, 1, tries)
     found = []
     for point in points:
-        steps = [ladder.steps[height - 1] for ladder, height in zip(ladders, point, strict=True) if height]
+        taken = [
+            (ladder, ladder.steps[height - 1])
+            for ladder, height in zip(ladders, point, strict=True)
+            if height
+        ]
+        steps = [step for _, step in taken]
         told = Relaxation(" and ".join(step.text for step in steps), sum(step.cost for step in steps))
+        if len(taken) == 1:
+            told = replace(told, field=taken[0][0].field, value=steps[0].value)
         # What costs no less than to leave the VM out is no way in.
         if told.cost < costs.LEFT_OUT:
             found.append(Change(demand_at(problem, demand, ladders, point), told))

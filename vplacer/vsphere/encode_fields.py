@@ -16,6 +16,9 @@ _AUTO_CORES_FROM: Final = 20
 _NO_LIMIT: Final = -1
 
 
+_MEMORY: Final = {Field.MEMORY_LIMIT_MIB: ("limit", _NO_LIMIT), Field.MEMORY_RESERVED_MIB: ("reservation", 0)}
+
+
 def encode_fields(changes: Iterable[FieldChange], hardware_version: int | None) -> dict[str, Any]:
     """Return typed fields by the name of their ConfigSpec member.
 
@@ -43,9 +46,10 @@ def encode_fields(changes: Iterable[FieldChange], hardware_version: int | None) 
                 found["memoryMB"] = _number(change.field, value)
             case Field.MEMORY_LOCKED_TO_MAX:
                 found["memoryReservationLockedToMax"] = bool(value)
-            case Field.MEMORY_LIMIT_MIB:
-                limit = _NO_LIMIT if value is None else _number(change.field, value)
-                found["memoryAllocation"] = make("ResourceAllocationInfo", limit=limit)
+            case Field.MEMORY_LIMIT_MIB | Field.MEMORY_RESERVED_MIB:
+                member, unset = _MEMORY[change.field]
+                memory = found.setdefault("memoryAllocation", make("ResourceAllocationInfo"))
+                setattr(memory, member, unset if value is None else _number(change.field, value))
             case Field.CPU_RESERVATION_MHZ:
                 reserved = 0 if value is None else _number(change.field, value)
                 found["cpuAllocation"] = make("ResourceAllocationInfo", reservation=reserved)

@@ -52,6 +52,7 @@ class Runner:
             vgpu_moves=raw.get("vgpu_moves", True),
             without_tools=frozenset(self._vm(name) for name in raw.get("without_tools", [])),
             deaf=frozenset(self._vm(name) for name in raw.get("deaf", [])),
+            drs_places=raw.get("drs_places", False),
         )
         self.machine = Machine(seed_state(self.site), self.site.overlays, options=options)
 

@@ -20,7 +20,7 @@ from vplacer.lab.model.edit import DeviceEdit, VmEdit
 from vplacer.lab.model.faults import LabFault
 from vplacer.lab.model.machine import Machine, MachineOptions
 from vplacer.lab.model.making import CloneSpec
-from vplacer.lab.model.state import seed_state
+from vplacer.lab.model.state import LabState, seed_state
 from vplacer.plan.changes import Action
 
 HERE = Path(__file__).parent / "sites"
@@ -142,3 +142,17 @@ def test_a_task_that_fails_changes_nothing_and_a_write_moves_the_change_version(
             version = now.vm_by_moid[vm].change_version
             assert version not in seen.setdefault(vm, set())
             seen[vm].add(version)
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_vms_of_a_snapshot_that_ran_have_cards_that_fit_what_is_told(path: Path) -> None:
+    """A snapshot does not say which card is whose; all that is told must still hold, and be undone whole."""
+    machine = Machine(LabState(_site(path).inventory), _site(path).overlays)
+    check(machine)
+    for vm in machine.state.inventory.vms:
+        if vm.is_on and not vm.ownership.disabled_methods:
+            machine.power_off(vm.moid)
+    machine.run_out()
+    check(machine)
+    running = {vm.moid for vm in machine.state.inventory.vms if vm.is_on}
+    assert {item.vm for item in machine.state.extras.held} <= running

@@ -32,7 +32,13 @@ def host_faults(host: Host) -> Iterator[LabFault]:
 
 
 def place_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:
-    """Yield why a VM cannot be at a host at all: version, storage, networks, rules."""
+    """Yield why a VM cannot or may not be at a host at all: what the host lacks, and rules."""
+    yield from misfits(vm, host)
+    yield from _rule_faults(tables, vm, host)
+
+
+def misfits(vm: Vm, host: Host) -> Iterator[LabFault]:
+    """Yield what a host lacks for a VM: its hardware version, storage, networks, logical CPUs."""
     version = vm.hardware_version
     if version is not None and host.limits and limits_of(host, version) is None:
         text = f"Virtual machine hardware version vmx-{version} is not supported by host {host.name}."
@@ -48,7 +54,6 @@ def place_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:
     if host.thread_count is not None and vm.cpus > host.thread_count:
         text = f"The host has {host.thread_count} logical CPUs, fewer than the {vm.cpus} vCPUs."
         yield LabFault("NotEnoughLogicalCpus", text, host=host.moid)
-    yield from _rule_faults(tables, vm, host)
 
 
 def _rule_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:

@@ -43,7 +43,8 @@ class MachineOptions:
 
     ``order``: which cards hosts choose. ``vgpu_moves``: vCenter's advanced setting
     ``vgpu.hotmigrate.enabled``. ``without_tools``: VMs whose guest cannot be asked to shut down.
-    ``deaf``: VMs whose guest is asked and never does.
+    ``deaf``: VMs whose guest is asked and never does. ``drs_places``: where DRS is automated it starts a VM
+    at another host than the one that was named, if it finds one.
     """
 
     durations: Durations = field(default_factory=Durations)
@@ -51,6 +52,7 @@ class MachineOptions:
     vgpu_moves: bool = True
     without_tools: frozenset[str] = frozenset()
     deaf: frozenset[str] = frozenset()
+    drs_places: bool = False
 
 
 class Effects(Engine):
@@ -67,7 +69,7 @@ class Effects(Engine):
     ) -> None:
         super().__init__(state, overlays, clock, options.durations, orders)
         self.options = options
-        self._platform = power.Platform(options.order, {})
+        self._platform = power.Platform(options.order, {}, options.drs_places)
         self._made: set[str] = set()
 
     # What others do

@@ -17,7 +17,7 @@ from vplacer.inventory.vm import (
     Vm,
     VmPower,
 )
-from vplacer.lab.model.admission import amount_faults, host_faults, place_faults
+from vplacer.lab.model.admission import amount_faults, host_faults, misfits, place_faults
 from vplacer.lab.model.card_choice import CardOrder, choose_cards
 from vplacer.lab.model.faults import LabFault, invalid_argument, invalid_power_state
 from vplacer.lab.model.homes import automatic_cores_per_node, home_of, is_floating
@@ -30,10 +30,11 @@ _FULLY: Final = "fullyAutomated"
 
 @dataclass
 class Platform:
-    """How hosts decide what is theirs to decide. ``starts``: see `homes`."""
+    """How hosts, and DRS, decide what is theirs to decide. ``starts``: see `homes`."""
 
     order: CardOrder
     starts: dict[str, tuple[datetime, tuple[int, ...]]]
+    drs_places: bool = False
 
 
 def start_faults(tables: Tables, vm: Vm, host: Host, order: CardOrder) -> Iterator[LabFault]:
@@ -75,27 +76,29 @@ def power_on(tables: Tables, moid: str, host: str | None, platform: Platform, no
     """
     vm = tables.vm(moid)
     target = tables.host(host or vm.host)
+    wrong = any(True for _ in _elsewhere_faults(tables, vm, target))
+    if host is not None and not wrong and any(True for _ in misfits(vm, target)):
+        # "If this host is not compatible, the current host association is used" (PowerOnVM_Task).
+        target = tables.host(vm.host)
     faults = list(start_faults(tables, vm, target, platform.order))
     if faults and host is None:
         target = _by_drs(tables, vm, target, faults, platform.order)
     elif faults:
         raise faults[0]
+    elif platform.drs_places:
+        target = _another(tables, vm, target, platform.order)
     seats = choose_cards(tables, vm, target, platform.order)
     return _started(tables, vm, target, seats, platform, now)
 
 
 def _by_drs(tables: Tables, vm: Vm, first: Host, faults: list[LabFault], order: CardOrder) -> Host:
     """Another host of the cluster, where DRS places VMs at power-on by itself."""
-    cluster = tables.cluster_of(first)
-    level = dict(cluster.drs_overrides).get(vm.moid, cluster.drs_level) if cluster is not None else None
     stays = vm.is_on or vm.template or any(True for _ in lost_faults(tables, vm))
-    if cluster is None or stays or level in (None, "manual", "disabled"):
+    if stays or not _is_placed_by_drs(tables, vm, first):
         raise faults[0]
     hosts = [first.moid]
     errors = [faults[0]]
-    for host in tables.hosts.values():
-        if host.cluster != cluster.moid or host.moid == first.moid:
-            continue
+    for host in _others(tables, first):
         fault = next(start_faults(tables, vm, host, order), None)
         if fault is None:
             return host
@@ -105,11 +108,30 @@ def _by_drs(tables: Tables, vm: Vm, first: Host, faults: list[LabFault], order: 
     raise LabFault("NoCompatibleHost", text, host=hosts, error=errors)
 
 
+def _another(tables: Tables, vm: Vm, named: Host, order: CardOrder) -> Host:
+    """A host that DRS chooses in place of the one that was named, if it may and there is one."""
+    if not _is_placed_by_drs(tables, vm, named):
+        return named
+    fit = (host for host in _others(tables, named) if not any(True for _ in misfits(vm, host)))
+    able = (host for host in fit if next(start_faults(tables, vm, host, order), None) is None)
+    return next(able, named)
+
+
+def _is_placed_by_drs(tables: Tables, vm: Vm, host: Host) -> bool:
+    cluster = tables.cluster_of(host)
+    level = dict(cluster.drs_overrides).get(vm.moid, cluster.drs_level) if cluster is not None else None
+    return level not in (None, "manual", "disabled")
+
+
+def _others(tables: Tables, host: Host) -> list[Host]:
+    return [h for h in tables.hosts.values() if h.cluster == host.cluster and h.moid != host.moid]
+
+
 def _started(
     tables: Tables, vm: Vm, host: Host, seats: tuple[Seat, ...], platform: Platform, now: datetime
 ) -> Vm:
     placed = replace(vm, power=VmPower.ON, host=host.moid)
-    if vm.vnuma.auto or vm.vnuma.auto is None:
+    if vm.vnuma.auto or not vm.vnuma.cores_per_node:
         size = automatic_cores_per_node(placed, host)
         if size is not None:
             placed = replace(placed, vnuma=replace(vm.vnuma, cores_per_node=size, auto=True))

@@ -2,8 +2,9 @@
 
 From govmomi's command reference (govc/USAGE.md): `vm.change` knows CPUs, memory, reservations, latency
 sensitivity and extraConfig, but no vNUMA, cores per socket or affinity; `device.pci.add` adds static
-DirectPath devices by address, `gpu.vm.add` one vGPU; nothing adds Dynamic DirectPath devices, device groups
-or virtual functions of a port, and nothing tells a device its vNUMA node.
+DirectPath devices by address, of whichever host of the cluster it finds; `gpu.vm.add` adds one vGPU. Nothing
+adds Dynamic DirectPath devices, device groups or virtual functions of a port, and nothing tells a device its
+vNUMA node.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def _reconfigure(change: Reconfigure) -> list[str]:
 def _add_device(backing: Backing) -> str:
     match backing:
         case StaticBacking():
-            return f'change govc device.pci.add -vm "$VM" {backing.address}'
+            return f'add_card "$VM" {backing.address} {quoted(backing.system_id)}'
         case VgpuBacking():
             return f'change govc gpu.vm.add -vm "$VM" -profile {quoted(backing.profile)}'
         case _:
@@ -181,6 +182,8 @@ def _field_option(item: FieldChange) -> str:
             return f"-memory-pin={'true' if item.after else 'false'}"
         case Field.MEMORY_LIMIT_MIB:
             return f"-mem.limit {-1 if item.after is None else item.after}"
+        case Field.MEMORY_RESERVED_MIB:
+            return f"-mem.reservation {item.after or 0}"
         case Field.CPU_RESERVATION_MHZ:
             return f"-cpu.reservation {item.after or 0}"
         case Field.LATENCY_SENSITIVITY:

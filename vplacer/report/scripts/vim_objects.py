@@ -118,7 +118,9 @@ def _field(
         case Field.MEMORY_LOCKED_TO_MAX:
             found["memoryReservationLockedToMax"] = bool(after)
         case Field.MEMORY_LIMIT_MIB:
-            found["memoryAllocation"] = vim("ResourceAllocationInfo", limit=-1 if number is None else number)
+            _allocate(found, "limit", -1 if number is None else number)
+        case Field.MEMORY_RESERVED_MIB:
+            _allocate(found, "reservation", number or 0)
         case Field.CPU_RESERVATION_MHZ:
             found["cpuAllocation"] = vim("ResourceAllocationInfo", reservation=number or 0)
         case Field.LATENCY_SENSITIVITY:
@@ -126,6 +128,13 @@ def _field(
         case Field.CPU_AFFINITY:
             cpus = after if isinstance(after, tuple) else ()
             found["cpuAffinity"] = vim("VirtualMachineAffinityInfo", affinitySet=tuple(cpus))
+
+
+def _allocate(found: dict[str, Value], member: str, value: int) -> None:
+    """Set a member of the memory allocation, beside one that is there."""
+    earlier = found.get("memoryAllocation")
+    members = dict(earlier.members) if isinstance(earlier, Vim) else {}
+    found["memoryAllocation"] = Vim("ResourceAllocationInfo", tuple({**members, member: value}.items()))
 
 
 def _option(item: ExtraConfigChange) -> Vim:

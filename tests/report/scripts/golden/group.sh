@@ -193,6 +193,19 @@ device_name() {
   govc device.info -json -vm "$1" | jq -r --argjson key "$2" '.devices[] | select(.key == $key) | .name'
 }
 
+# govc takes the last card of this address that any host of the cluster has; its system id names the host.
+add_card() { # VM, address, system id
+  local ids
+  ids=$(govc device.pci.ls -json -vm "$1" | jq -r --arg id "$2" '
+    [.. | objects | select(.pciDevice.id? == $id) | .systemId] | unique | join(" ")') ||
+    stop "$NAME: the cards that a VM can have cannot be read" 7
+  [ -n "$ids" ] || stop "$NAME: no host offers $2 for passthrough" 7
+  [ "$ids" = "$3" ] || stop "$NAME: hosts of the cluster have several cards at $2, and govc cannot say
+  which. Do this step with vplacer apply, or as --format powercli writes it, and go on with
+  --from $((STEP + 1))" 7
+  change govc device.pci.add -vm "$1" "$2"
+}
+
 shut_down() {
   local left=$SHUTDOWN_SECONDS
   if govc vm.power -s "$2" >/dev/null; then

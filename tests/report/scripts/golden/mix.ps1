@@ -1,4 +1,4 @@
-# Plan 79020dfc8672235bc359264f1e42e30fc0c956b403dbad100a06d4c367ef7c2e
+# Plan 08cf66e84dce0acbee52d24e0205782c30d46e6403091c4fd054860e50b3adc9
 # of 2026-11-30T09:00:00Z, by vplacer 0.1.0, request request.yaml
 # for vCenter vc-lab (3970fd31-5d5e-5fc6-b72f-162c2b464c8a), read 2025-01-01T00:00:00Z
 #
@@ -726,6 +726,9 @@ function Invoke-Step5 {
 #   $vm = Get-PlanVm (Get-MadeId 'batch-1')
 #   $spec = New-Object VMware.Vim.VirtualMachineConfigSpec
 #   $spec.MemoryReservationLockedToMax = $false
+#   $spec.MemoryAllocation = (New-Vim ResourceAllocationInfo @{
+#     Reservation = 0
+#   })
 #   $spec.ExtraConfig = @(
 #     (New-Vim OptionValue @{
 #       Key = 'numa.nodeAffinity'

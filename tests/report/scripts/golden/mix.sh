@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plan 79020dfc8672235bc359264f1e42e30fc0c956b403dbad100a06d4c367ef7c2e
+# Plan 08cf66e84dce0acbee52d24e0205782c30d46e6403091c4fd054860e50b3adc9
 # of 2026-11-30T09:00:00Z, by vplacer 0.1.0, request request.yaml
 # for vCenter vc-lab (3970fd31-5d5e-5fc6-b72f-162c2b464c8a), read 2025-01-01T00:00:00Z
 #
@@ -193,6 +193,19 @@ into_pool() {
 
 device_name() {
   govc device.info -json -vm "$1" | jq -r --argjson key "$2" '.devices[] | select(.key == $key) | .name'
+}
+
+# govc takes the last card of this address that any host of the cluster has; its system id names the host.
+add_card() { # VM, address, system id
+  local ids
+  ids=$(govc device.pci.ls -json -vm "$1" | jq -r --arg id "$2" '
+    [.. | objects | select(.pciDevice.id? == $id) | .systemId] | unique | join(" ")') ||
+    stop "$NAME: the cards that a VM can have cannot be read" 7
+  [ -n "$ids" ] || stop "$NAME: no host offers $2 for passthrough" 7
+  [ "$ids" = "$3" ] || stop "$NAME: hosts of the cluster have several cards at $2, and govc cannot say
+  which. Do this step with vplacer apply, or as --format powercli writes it, and go on with
+  --from $((STEP + 1))" 7
+  change govc device.pci.add -vm "$1" "$2"
 }
 
 shut_down() {
