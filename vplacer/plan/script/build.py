@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vplacer.errors import UsageError
+from vplacer.inventory.vm import VmPower
 from vplacer.plan.changes import Clone, Power, UpgradeHardware
 from vplacer.plan.model import Fact, FieldFact, Migration, ObjectKind, Plan, Step, StepKind
 from vplacer.plan.plan_file import plan_document
@@ -48,6 +49,8 @@ def _consents(plan: Plan) -> tuple[Consent, ...]:
         found.append(Consent.MIGRATION)
     if any(s.kind is StepKind.UPGRADE_HARDWARE and not s.vm.startswith(_NEW) for s in plan.steps):
         found.append(Consent.HW_UPGRADE)
+    if any(isinstance(s.change, Power) and s.change.before is VmPower.SUSPENDED for s in plan.steps):
+        found.append(Consent.HARD_POWER_OFF)
     return tuple(found)
 
 

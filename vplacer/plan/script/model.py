@@ -14,6 +14,7 @@ class Consent(StrEnum):
     POWER_CYCLE = "power-cycle"
     MIGRATION = "migration"
     HW_UPGRADE = "hw-upgrade"
+    HARD_POWER_OFF = "hard-power-off"
 
 
 @dataclass(frozen=True, slots=True)

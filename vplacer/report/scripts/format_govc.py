@@ -66,6 +66,7 @@ def _constants(script: Script, unsaid: tuple[Unsaid, ...]) -> list[str]:
         f"NEEDS_POWER_CYCLE={quoted(needed[Consent.POWER_CYCLE])}",
         f"NEEDS_MIGRATION={quoted(needed[Consent.MIGRATION])}",
         f"NEEDS_HW_UPGRADE={quoted(needed[Consent.HW_UPGRADE])}",
+        f"NEEDS_HARD_POWER_OFF={quoted(needed[Consent.HARD_POWER_OFF])}",
     ]
 
 

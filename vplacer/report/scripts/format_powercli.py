@@ -52,6 +52,7 @@ def _constants(script: Script) -> list[str]:
         f"$NeedsPowerCycle = {needs[Consent.POWER_CYCLE]}",
         f"$NeedsMigration = {needs[Consent.MIGRATION]}",
         f"$NeedsHwUpgrade = {needs[Consent.HW_UPGRADE]}",
+        f"$NeedsHardPowerOff = {needs[Consent.HARD_POWER_OFF]}",
     ]
 
 

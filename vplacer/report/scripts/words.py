@@ -14,6 +14,7 @@ CONSENT_WORDS = {
     Consent.POWER_CYCLE: "VMs that run are switched off and on again",
     Consent.MIGRATION: "VMs change their host",
     Consent.HW_UPGRADE: "virtual hardware is upgraded, which cannot be undone",
+    Consent.HARD_POWER_OFF: "the suspended memory of VMs is given up, which cannot be undone",
 }
 
 

@@ -33,6 +33,7 @@ CANNOT=3
 NEEDS_POWER_CYCLE=1
 NEEDS_MIGRATION=1
 NEEDS_HW_UPGRADE=''
+NEEDS_HARD_POWER_OFF=''
 
 # What vCenter says of a VM, in the words of the plan.
 # shellcheck disable=SC2016
@@ -298,10 +299,11 @@ Options:
   --allow-power-cycle      VMs that run may be switched off and on again.
   --allow-migration        VMs may change their host.
   --allow-hw-upgrade       Virtual hardware may be upgraded; nothing undoes that.
-  --allow-hard-power-off   A guest that does not shut down in time is switched off at once.
+  --allow-hard-power-off   A guest that does not shut down in time is switched off at once; suspended memory
+                           may be given up.
   --partial                Begin although govc cannot do every step; stop at the first that it cannot do.
   --from N                 Begin with step N: those before it are done. Only its own guards are compared.
-Environment: SHUTDOWN_SECONDS (600), POWER_ON_GAP_SECONDS (10), and govc's own.
+Environment: SHUTDOWN_SECONDS (300), POWER_ON_GAP_SECONDS (30), and govc's own.
 Exit codes: 0 done; 1 could not be read or begun; 3 usage, consent missing; 6 not as the plan expects,
 nothing changed; 7 stopped part way.
 END
@@ -313,7 +315,7 @@ refuse() {
 }
 
 FROM=1 CHECK='' CYCLE='' MIGRATE='' UPGRADE='' HARD='' PARTIAL='' STALE=6
-: "${SHUTDOWN_SECONDS:=600}" "${POWER_ON_GAP_SECONDS:=10}"
+: "${SHUTDOWN_SECONDS:=300}" "${POWER_ON_GAP_SECONDS:=30}"
 while (($# > 0)); do
   case $1 in
     --check) CHECK=1 ;;
@@ -345,6 +347,8 @@ if [ -z "$CHECK" ]; then
     refuse 'VMs would change their host: --allow-migration'
   [ -z "$NEEDS_HW_UPGRADE" ] || [ -n "$UPGRADE" ] ||
     refuse 'virtual hardware would be upgraded: --allow-hw-upgrade'
+  [ -z "$NEEDS_HARD_POWER_OFF" ] || [ -n "$HARD" ] ||
+    refuse 'the suspended memory of VMs would be given up: --allow-hard-power-off'
   for number in $CANNOT; do
     ((number < FROM)) || [ -n "$PARTIAL" ] ||
       refuse "govc cannot do steps $CANNOT; the head of this file says why. --partial does those before them"

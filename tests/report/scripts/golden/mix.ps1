@@ -34,12 +34,12 @@ param(
   [switch]$AllowMigration,
   # Virtual hardware may be upgraded; nothing undoes that.
   [switch]$AllowHwUpgrade,
-  # A guest that does not shut down in time is switched off at once.
+  # A guest that does not shut down in time is switched off at once; suspended memory may be given up.
   [switch]$AllowHardPowerOff,
   # Begin with this step: those before it are done. Only its own guards are compared.
   [ValidateRange(1, 1000000)][int]$From = 1,
-  [int]$ShutdownSeconds = 600,
-  [int]$PowerOnGapSeconds = 10
+  [int]$ShutdownSeconds = 300,
+  [int]$PowerOnGapSeconds = 30
 )
 
 $ErrorActionPreference = 'Stop'
@@ -50,6 +50,7 @@ $Total = 8
 $NeedsPowerCycle = $true
 $NeedsMigration = $true
 $NeedsHwUpgrade = $false
+$NeedsHardPowerOff = $false
 
 function Stop-Plan([string]$Message, [int]$Code) {
   [Console]::Error.WriteLine("STOPPED at step $script:Step of ${Total}: $Message")
@@ -836,6 +837,7 @@ if (-not $Check) {
   if ($NeedsPowerCycle -and -not $AllowPowerCycle) { Stop-Usage 'VMs that run would be switched off: -AllowPowerCycle' }
   if ($NeedsMigration -and -not $AllowMigration) { Stop-Usage 'VMs would change their host: -AllowMigration' }
   if ($NeedsHwUpgrade -and -not $AllowHwUpgrade) { Stop-Usage 'virtual hardware would be upgraded: -AllowHwUpgrade' }
+  if ($NeedsHardPowerOff -and -not $AllowHardPowerOff) { Stop-Usage 'the suspended memory of VMs would be given up: -AllowHardPowerOff' }
 }
 $uuid = (Get-View ServiceInstance).Content.About.InstanceUuid
 if ($uuid -ne $InstanceUuid) { Stop-Plan "this is the vCenter $uuid, not $InstanceUuid" 6 }
