@@ -104,7 +104,9 @@ _VM_DEVICE: Final = mapping(
         "group": about(NAME, "A whole device group, by the vendor's name."),
         "sriov": about(NAME, "A virtual function of this NIC, or 'automatic'."),
         "dvx": about(NAME, "Enhanced DirectPath I/O: the device class."),
-        "network": about(NAME, "An ordinary NIC on this network; with sriov: the network of the function."),
+        "network": about(
+            NAME, "An ordinary NIC on this network; with sriov and group: the network of the function."
+        ),
         "card": words("Type of an ordinary NIC. Default vmxnet3.", "vmxnet3", "e1000e", "e1000"),
         "unknown": about(NAME, "A device type vplacer does not know."),
         "label": about(NAME, "Hardware label a dynamic device asks for."),

@@ -92,8 +92,8 @@ class DeviceMaker:
 
     def _kind(self, line: dict[str, Any], spot: Pointer) -> str:
         kinds = [kind for kind in _KINDS if kind in line]
-        if kinds == ["sriov", "network"]:
-            return "sriov"
+        if len(kinds) == 2 and kinds[0] in ("sriov", "group") and kinds[1] == "network":
+            return kinds[0]
         if len(kinds) != 1:
             raise self.document.error(spot, f"a device is exactly one of {', '.join(_KINDS)}")
         allowed = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from vplacer.inventory.cluster import VmVmRule
 from vplacer.inventory.host import Host
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.pci import PciAddress
@@ -24,7 +25,7 @@ from vplacer.inventory.vm import (
     Vm,
 )
 from vplacer.lab.model.card_choice import CardOrder, Luck
-from vplacer.lab.model.cluster_edit import ClusterEdit
+from vplacer.lab.model.cluster_edit import ClusterEdit, PassthroughEdit, RuleEdit
 from vplacer.lab.model.edit import DeviceEdit, GroupEdit, VmEdit
 from vplacer.lab.model.faults import LabFault
 from vplacer.lab.model.machine import Machine, MachineOptions
@@ -142,6 +143,20 @@ class Runner:
         cluster = self._host(raw["host"]).cluster or ""
         edit = ClusterEdit(overrides=((self._vm(raw["vm"]), raw["level"]),))
         return self.machine.edit_cluster(cluster, edit)
+
+    def _do_label(self, raw: dict[str, Any]) -> None:
+        edit = PassthroughEdit(PciAddress.parse(raw["card"]), raw.get("enabled"), raw.get("label"))
+        self.machine.set_passthrough(self._host(raw["host"]).moid, [edit])
+
+    def _do_rule(self, raw: dict[str, Any]) -> LabTask:
+        cluster = self.machine.tables.cluster(self._host(raw["host"]).cluster or "")
+        rules = {rule.name: rule.key for rule in (*cluster.vm_vm_rules, *cluster.vm_host_rules)}
+        if "remove" in raw:
+            change = RuleEdit(Action.REMOVE, None, rules.get(raw["remove"], -1))
+        else:
+            vms = tuple(self._vm(name) for name in raw["vms"])
+            change = RuleEdit(Action.ADD, VmVmRule(0, raw["add"], True, True, vms))
+        return self.machine.edit_cluster(cluster.moid, ClusterEdit(rules=(change,)))
 
     def _do_lose_host(self, name: str) -> None:
         self.machine.lose_host(self._host(name).moid)
@@ -276,6 +291,12 @@ class Runner:
                     str(device.address): [names[vm] for vm in device.graphics.vms]
                     for device in host.pci_devices
                     if device.graphics is not None and device.graphics.vms
+                }
+            elif key == "cards":
+                found = {
+                    str(address): [passthrough.label, passthrough.enabled, passthrough.active]
+                    for address in map(PciAddress.parse, value)
+                    if (device := host.device(address)) and (passthrough := device.passthrough)
                 }
             else:
                 found = getattr(host, key)

@@ -27,6 +27,7 @@ HERE = Path(__file__).parent / "sites"
 SITES = [
     HERE / "plain.yaml",
     HERE / "shared.yaml",
+    HERE / "reserve.yaml",
     *(REPO / "fixtures/sites" / f"{name}.yaml" for name in ("nvswitch", "vgpu", "a30pairs")),
 ]
 
@@ -156,3 +157,18 @@ def test_vms_of_a_snapshot_that_ran_have_cards_that_fit_what_is_told(path: Path)
     check(machine)
     running = {vm.moid for vm in machine.state.inventory.vms if vm.is_on}
     assert {item.vm for item in machine.state.extras.held} <= running
+
+
+@pytest.mark.parametrize("path", sorted((REPO / "fixtures/sites").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_vm_of_an_example_that_runs_can_be_started_again(path: Path) -> None:
+    site = _site(path)
+    machine = Machine(seed_state(site), site.overlays)
+    running = [vm for vm in site.inventory.vms if vm.is_on and not vm.ownership.disabled_methods]
+    for vm in running:
+        machine.power_off(vm.moid)
+    machine.run_out()
+    for vm in running:
+        machine.power_on(vm.moid, vm.host)
+    machine.run_out()
+    assert [(task.entity_name, task.fault) for task in machine.tasks() if task.fault is not None] == []
+    check(machine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Final
 
 from vplacer.inventory.host import ConnectionState
@@ -73,6 +74,12 @@ class Effects(Engine):
         self._made: set[str] = set()
 
     # What others do
+
+    def later(self, seconds: float, what: Happening) -> None:
+        """Let another client do something some time from now; its ``when`` is not looked at."""
+        with self.lock:
+            at = self.clock() + timedelta(seconds=seconds)
+            self._schedule(at, lambda: self._happen(what, None))
 
     def lose_host(self, host: str) -> None:
         """Cut a host off from the vCenter; its VMs run on, and nothing can be done to them."""

@@ -273,7 +273,7 @@ class LabPort:
             while True:
                 found = tuple(result for task in waiting if (result := self._result(task)) is not None)
                 due = machine.next_due()
-                if found or (due is None and not waiting):
+                if found:
                     return found
                 if due is None or due > deadline:
                     machine.run_until(deadline)
