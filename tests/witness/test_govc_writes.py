@@ -132,7 +132,7 @@ def leaves(value: Any, at: str = "") -> dict[str, str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
 def test_as_govc(case: dict[str, Any], witness_bin: Callable[[str], Path]) -> None:
     site = load_inventory_file(SITE)
-    with LabServer(site) as server:
+    with LabServer(site, speed=500) as server:
         (own,) = sent_by_vplacer(server, site.inventory, case["vplacer"])
         other = sent_by_govc(witness_bin("govc"), server, case["govc"])[0]
     assert method_of(own) == method_of(other)
