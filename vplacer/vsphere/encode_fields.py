@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from vplacer.errors import InternalError
@@ -13,10 +14,34 @@ _AUTO_CORES_FROM: Final = 20
 """From this hardware version on 0 cores per socket means "automatic"; below, 1 is the default
 (vmware-tanzu/vm-operator)."""
 
-_NO_LIMIT: Final = -1
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a field is written: a member, or ``part`` of the data object in it.
+
+    ``default``: what is written for a field that goes back to being unset; its type is the field's.
+    """
+
+    member: str
+    default: int | bool | str
+    type: str | None = None
+    part: str | None = None
 
 
-_MEMORY: Final = {Field.MEMORY_LIMIT_MIB: ("limit", _NO_LIMIT), Field.MEMORY_RESERVED_MIB: ("reservation", 0)}
+_PLACES: Final = {
+    Field.CPUS: _Place("numCPUs", 1),
+    Field.CORES_PER_SOCKET: _Place("numCoresPerSocket", 0),
+    Field.CORES_PER_NUMA_NODE: _Place("virtualNuma", 0, "VirtualMachineVirtualNuma", "coresPerNumaNode"),
+    Field.VNUMA_ON_HOT_ADD: _Place(
+        "virtualNuma", False, "VirtualMachineVirtualNuma", "exposeVnumaOnCpuHotadd"
+    ),
+    Field.MEMORY_MIB: _Place("memoryMB", 0),
+    Field.MEMORY_LOCKED_TO_MAX: _Place("memoryReservationLockedToMax", False),
+    Field.MEMORY_RESERVED_MIB: _Place("memoryAllocation", 0, "ResourceAllocationInfo", "reservation"),
+    Field.MEMORY_LIMIT_MIB: _Place("memoryAllocation", -1, "ResourceAllocationInfo", "limit"),
+    Field.CPU_RESERVATION_MHZ: _Place("cpuAllocation", 0, "ResourceAllocationInfo", "reservation"),
+    Field.LATENCY_SENSITIVITY: _Place("latencySensitivity", "normal", "LatencySensitivity", "level"),
+}
 
 
 def encode_fields(changes: Iterable[FieldChange], hardware_version: int | None) -> dict[str, Any]:
@@ -30,50 +55,31 @@ def encode_fields(changes: Iterable[FieldChange], hardware_version: int | None) 
         hardware_version: of the VM now; None = unknown.
     """
     found: dict[str, Any] = {}
-    vnuma: dict[str, object] = {}
+    parts: dict[tuple[str, str], dict[str, object]] = {}
     for change in changes:
-        value = change.after
-        match change.field:
-            case Field.CPUS:
-                found["numCPUs"] = _number(change.field, value)
-            case Field.CORES_PER_SOCKET:
-                found["numCoresPerSocket"] = _cores_per_socket(value, hardware_version)
-            case Field.CORES_PER_NUMA_NODE:
-                vnuma["coresPerNumaNode"] = 0 if value is None else _number(change.field, value)
-            case Field.VNUMA_ON_HOT_ADD:
-                vnuma["exposeVnumaOnCpuHotadd"] = bool(value)
-            case Field.MEMORY_MIB:
-                found["memoryMB"] = _number(change.field, value)
-            case Field.MEMORY_LOCKED_TO_MAX:
-                found["memoryReservationLockedToMax"] = bool(value)
-            case Field.MEMORY_LIMIT_MIB | Field.MEMORY_RESERVED_MIB:
-                member, unset = _MEMORY[change.field]
-                memory = found.setdefault("memoryAllocation", make("ResourceAllocationInfo"))
-                setattr(memory, member, unset if value is None else _number(change.field, value))
-            case Field.CPU_RESERVATION_MHZ:
-                reserved = 0 if value is None else _number(change.field, value)
-                found["cpuAllocation"] = make("ResourceAllocationInfo", reservation=reserved)
-            case Field.LATENCY_SENSITIVITY:
-                level = "normal" if value is None else str(value)
-                found["latencySensitivity"] = make("LatencySensitivity", level=level)
-            case Field.CPU_AFFINITY:
-                cpus = list(value) if isinstance(value, tuple) else []
-                found["cpuAffinity"] = make("VirtualMachineAffinityInfo", affinitySet=cpus)
-    if vnuma:
-        found["virtualNuma"] = make("VirtualMachineVirtualNuma", **vnuma)
+        if change.field is Field.CPU_AFFINITY:
+            cpus = list(change.after) if isinstance(change.after, tuple) else []
+            found["cpuAffinity"] = make("VirtualMachineAffinityInfo", affinitySet=cpus)
+            continue
+        place = _PLACES[change.field]
+        value = _value(change, place, hardware_version)
+        if place.type is None or place.part is None:
+            found[place.member] = value
+        else:
+            parts.setdefault((place.member, place.type), {})[place.part] = value
+    for (member, kind), members in parts.items():
+        found[member] = make(kind, **members)
     return found
 
 
-def _cores_per_socket(value: Scalar, hardware_version: int | None) -> int:
-    if value is not None:
-        return _number(Field.CORES_PER_SOCKET, value)
-    return 0 if hardware_version is not None and hardware_version >= _AUTO_CORES_FROM else 1
-
-
-def _number(field: Field, value: Scalar) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise InternalError(f"the plan sets {field.value} to {value!r}, which is no number")
+def _value(change: FieldChange, place: _Place, hardware_version: int | None) -> Scalar:
+    value = change.after
+    if value is None:
+        old = hardware_version is None or hardware_version < _AUTO_CORES_FROM
+        return 1 if change.field is Field.CORES_PER_SOCKET and old else place.default
+    if type(value) is not type(place.default):
+        raise InternalError(f"the plan sets {change.field.value} to {value!r}, which cannot be")
+    return value
 
 
 def encode_extra_config(changes: Iterable[ExtraConfigChange]) -> list[Any]:
