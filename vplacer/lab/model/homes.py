@@ -8,14 +8,17 @@ the host's option Numa.InitialPlacementLoadThreshold is 100.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from vplacer.constraints.supply import client_count, nodes_with_cores, threads_per_core
+from vplacer.constraints.vnuma_shape import FEWEST_CPUS_WITH_VNUMA
 from vplacer.inventory.host import Host
 from vplacer.inventory.limits_table import FIRST_WITH_VNUMA, parse_release
 from vplacer.inventory.vm import Vm
 from vplacer.lab.model.tables import Tables
+from vplacer.plan.settings import AUTOSIZE_STATE
 
 START_WINDOW_S: Final = 30.0
 """How long after a start the next VM lands on the same node; the article does not say how long it is."""
@@ -54,11 +57,23 @@ def numa_clients(vm: Vm, host: Host) -> int:
     return client_count(vm.cpus, _node_cores(vm, host), manual)
 
 
-def automatic_cores_per_node(vm: Vm, host: Host) -> int | None:
-    """Return the vNUMA size that a host gives a VM whose shape is automatic; None = no vNUMA to tell."""
-    if vm.hardware_version is None or vm.hardware_version < FIRST_WITH_VNUMA or not _node_cores(vm, host):
-        return None
-    return vm.cpus // client_count(vm.cpus, _node_cores(vm, host), None)
+def sized_by_host(vm: Vm, host: Host) -> Vm:
+    """Return a VM whose vNUMA shape is automatic with the shape that the host gives it at power-on.
+
+    Hosts note it in extraConfig too, and keep it until the number of vCPUs changes (F. Denneman, vNUMA
+    series); what they write into the cookie is theirs.
+    """
+    cores, version = _node_cores(vm, host), vm.hardware_version
+    if version is None or not cores:
+        return vm
+    size = vm.cpus // client_count(vm.cpus, cores, None)
+    if vm.cpus >= FEWEST_CPUS_WITH_VNUMA:
+        cookie, most = AUTOSIZE_STATE
+        state = {cookie: f"{vm.cpus}0012", most: str(size)}
+        vm = replace(vm, extra_config=tuple(sorted({**dict(vm.extra_config), **state}.items())))
+    if version < FIRST_WITH_VNUMA:
+        return vm
+    return replace(vm, vnuma=replace(vm.vnuma, cores_per_node=size, auto=True))
 
 
 def is_floating(vm: Vm, host: Host) -> bool:

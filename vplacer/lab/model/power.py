@@ -20,7 +20,7 @@ from vplacer.inventory.vm import (
 from vplacer.lab.model.admission import amount_faults, host_faults, misfits, place_faults
 from vplacer.lab.model.card_choice import CardOrder, choose_cards
 from vplacer.lab.model.faults import LabFault, invalid_argument, invalid_power_state
-from vplacer.lab.model.homes import automatic_cores_per_node, home_of, is_floating
+from vplacer.lab.model.homes import home_of, is_floating, sized_by_host
 from vplacer.lab.model.seats import Seat, leave_seats, take_seats
 from vplacer.lab.model.start_rules import config_faults
 from vplacer.lab.model.tables import Tables
@@ -132,9 +132,7 @@ def _started(
 ) -> Vm:
     placed = replace(vm, power=VmPower.ON, host=host.moid)
     if vm.vnuma.auto or not vm.vnuma.cores_per_node:
-        size = automatic_cores_per_node(placed, host)
-        if size is not None:
-            placed = replace(placed, vnuma=replace(vm.vnuma, cores_per_node=size, auto=True))
+        placed = sized_by_host(placed, host)
     placed = take_seats(tables, placed, host, seats)
     home = home_of(tables, placed, tables.host(host.moid), now, platform.starts)
     tables.put_vm(placed)
