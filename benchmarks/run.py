@@ -46,6 +46,7 @@ MODULES = {
     "fleet": "benchmarks.fleet.goals",
     "growth": "benchmarks.fleet.growth",
     "openb": "benchmarks.openb",
+    "apply": "benchmarks.apply",
     "collect": "benchmarks.collect",
     "judge": "benchmarks.judge",
     "scale": "benchmarks.scale",

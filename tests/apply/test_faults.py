@@ -48,7 +48,7 @@ def test_a_fault_at_a_step(combination: Combination, tmp_path: Path) -> None:
     assert outcome.status.value in combination.fault["ends"], outcome.troubles
     assert (outcome.status is Status.DONE) == (outcome.exit_code == 0), outcome.troubles
     _nobody_is_off_without_a_word(plan, machine, outcome)
-    _nothing_twice(plan, machine, read_journal(path))
+    nothing_twice(plan, machine, read_journal(path))
 
     _heal(machine, case.site.inventory.vm_by_moid, _stopped_by_others(combination, plan, machine, path))
     port = LabPort(machine)
@@ -56,8 +56,8 @@ def test_a_fault_at_a_step(combination: Combination, tmp_path: Path) -> None:
         outcome = resume(plan, port, OPTIONS, path, port.clock, lock_folder=tmp_path)
     assert (outcome.status, outcome.left_off) == (Status.DONE, ()), outcome.troubles
     assert {step.state for step in outcome.steps} == {StepState.DONE}
-    _nothing_twice(plan, machine, read_journal(path))
-    _as_planned(plan, machine, dict(outcome.vms))
+    nothing_twice(plan, machine, read_journal(path))
+    as_planned(plan, machine, dict(outcome.vms))
 
 
 def _stopped_by_others(combination: Combination, plan: Plan, machine: Machine, path: Path) -> frozenset[str]:
@@ -87,7 +87,7 @@ def _nobody_is_off_without_a_word(plan: Plan, machine: Machine, outcome: Outcome
         assert now[seen.id].power is VmPower.ON or seen.id in named, seen.name
 
 
-def _nothing_twice(plan: Plan, machine: Machine, journal: JournalState) -> None:
+def nothing_twice(plan: Plan, machine: Machine, journal: JournalState) -> None:
     """No step is carried out a second time, except after it was taken back."""
     prefix = operation_prefix(plan)
     done = Counter(task.operation for task in machine.tasks() if task.phase is TaskPhase.SUCCESS)
@@ -117,7 +117,7 @@ def _heal(machine: Machine, before: dict[str, object], stopped: frozenset[str] =
     machine.run_out()
 
 
-def _as_planned(plan: Plan, machine: Machine, made: dict[str, str]) -> None:
+def as_planned(plan: Plan, machine: Machine, made: dict[str, str]) -> None:
     """Every field that a step wrote last has the value the plan says."""
     now = machine.state.inventory.vm_by_moid
     wanted = {(f.object, f.field): f.value for step in plan.steps for f in step.checks}

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from vplacer.apply.calls import Move
 from vplacer.apply.clock import Clock
-from vplacer.apply.compare import unforeseen
 from vplacer.apply.consent import demand_consents, missing_consents
 from vplacer.apply.events import Listener, Severity, ignore
 from vplacer.apply.executor import Executor
@@ -23,7 +22,7 @@ from vplacer.apply.preflight import Preflight, demand_clear, inspect, owned_vms,
 from vplacer.apply.records import Began, JournalState, Kept, Noted, Opened
 from vplacer.apply.rollback_plan import RollbackPlan, rollback_plan
 from vplacer.apply.schedule import Progress, Schedule
-from vplacer.apply.steps import steps_by_vm
+from vplacer.apply.since import expected_facts, moved_since
 from vplacer.apply.stop import Stop
 from vplacer.apply.tell import Teller
 from vplacer.apply.units import Units, apart_groups, make_units
@@ -32,12 +31,9 @@ from vplacer.apply.world import Unreachable, World
 from vplacer.errors import RequestError
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.vcenter import Inventory
-from vplacer.plan.changes import Clone, OverrideDrs
-from vplacer.plan.effects import facts_after
-from vplacer.plan.model import Fact, ObjectKind, Plan, Step
-from vplacer.plan.observed import vm_facts
+from vplacer.plan.model import Plan, Step
 from vplacer.plan.plan_file import plan_document
-from vplacer.plan.staleness import StaleField, stale_fields
+from vplacer.plan.staleness import StaleField
 from vplacer.port import Port
 
 
@@ -145,7 +141,7 @@ def resume(
             _demand_consents(plan, plan.steps, options, clock)
             made.write(Began(clock.now().isoformat(), "resume"))
             run = _Run(plan, world, made, options, tell, stop or Stop(), inventory)
-            return run.forth(inventory, _moved(plan, inventory, made.state), overlays)
+            return run.forth(inventory, moved_since(plan, inventory, made.state), overlays)
 
 
 def preview_rollback(plan: Plan, journal: JournalState) -> RollbackPlan:
@@ -231,8 +227,7 @@ class _Run:
             )
         for vm, why in self._owned(inventory):
             executor.halt(ProblemKind.DRIFTED, f"it must not be touched any more: {why}", vm=vm)
-        executor.take_over(self._open_moves())
-        executor.run()
+        executor.run(self._open_moves())
         if executor.switched_on:
             with contextlib.suppress(Unreachable):
                 verify_places(self.plan, self.world, self.tell, executor.switched_on, inventory, overlays)
@@ -268,7 +263,7 @@ class _Run:
             if not item.nodes and _node_count(inventory, item.host_after) != 1
         )
         schedule = Schedule(units, self.options, floating, Progress(done=done))
-        expected = {} if rolls_back else _expected(self.plan, inventory, state)
+        expected = {} if rolls_back else expected_facts(self.plan, inventory, state)
         return Executor(
             self.world,
             self.journal,
@@ -339,49 +334,6 @@ def _demand_same_plan(plan: Plan, state: JournalState, path: Path) -> None:
 def _demand_consents(plan: Plan, steps: Sequence[Step], options: ApplyOptions, clock: Clock) -> None:
     """Ask for the consents of work that has begun. Out of the window it may still be brought to an end."""
     demand_consents(missing_consents(plan, steps, replace(options, window=None), clock.now()))
-
-
-def _moved(plan: Plan, inventory: Inventory, state: JournalState) -> list[StaleField]:
-    """Return what moved of all that has not been begun: what the plan itself did is no drift."""
-    begun = {step.vm for step in plan.steps if state.log(step.id).attempts}
-    own = {step.vm for step in plan.steps} | set(state.made.values())
-    made = {step.change.name for step in plan.steps if isinstance(step.change, Clone) and step.vm in begun}
-    found = []
-    for item in stale_fields(plan, inventory):
-        if item.kind is ObjectKind.VM and (item.object in begun or item.name in made):
-            continue
-        only_own = _without(item.expected, own) == _without(item.found, own)
-        if item.kind is ObjectKind.HOST and item.field == "running" and only_own:
-            continue
-        if item.field == "exists" and item.object in state.made.values():
-            continue
-        found.append(item)
-    return found
-
-
-def _without(value: Fact, own: set[str]) -> tuple[str, ...]:
-    return tuple(item for item in value if item not in own) if isinstance(value, tuple) else ()
-
-
-def _expected(plan: Plan, inventory: Inventory, state: JournalState) -> dict[str, dict[str, Fact]]:
-    """Return the fields each VM must have: as they are now, unless others changed them since our step."""
-    found: dict[str, dict[str, Fact]] = {}
-    for vm_id, steps in steps_by_vm(plan.steps).items():
-        vm = inventory.vm_by_moid.get(state.made.get(vm_id, vm_id))
-        if vm is None:
-            continue
-        now = dict(vm_facts(vm))
-        captured = state.captured.get(vm_id)
-        if captured is not None:
-            then: dict[str, Fact] = {fact.field: fact.value for fact in captured.facts}
-            done = [s.change for s in steps if state.is_done(s.id) and not isinstance(s.change, Clone)]
-            for change in done:
-                then = facts_after(change, then)
-            last = done[-1] if done else OverrideDrs("", None, None)
-            for name, was, _ in unforeseen(last, {k: v for k, v in then.items() if k in now}, now):
-                now[name] = was
-        found[vm_id] = now
-    return found
 
 
 def _node_count(inventory: Inventory, host: str) -> int:

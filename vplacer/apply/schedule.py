@@ -71,8 +71,11 @@ class Schedule:
         for unit in self._open:
             if self._waves[unit.index] > wave or not self._may_go_on(unit, taken, now):
                 continue
+            needed = self._needed(unit)
             for step in unit.steps:
                 if not self._is_ready(step) or self._not_before(step) > now:
+                    continue
+                if needed is not None and disrupts(step.change) and step.id not in needed:
                     continue
                 rank = (-float(self.is_active(unit)), -self._urgency(unit, step), unit.index)
                 if best is None or rank < best:
@@ -155,6 +158,27 @@ class Schedule:
         """Whether all that a unit waits for is done; where it disturbs nothing, each step sees to that."""
         others = [self.units.units[index] for index in unit.after]
         return not unit.resources or all(self._is_done(other) for other in others)
+
+    def _needed(self, unit: Unit) -> set[str] | None:
+        """Return the steps that VMs wait for which are in between; None = no VM of the unit is.
+
+        Of VMs that are changed as one, no more are disturbed at one time than wait for each other.
+        """
+        if len(unit.vms) == 1 or not self.is_active(unit):
+            return None
+        begun = self.progress.done | self.progress.running
+        off = {step.vm for step in unit.steps if disrupts(step.change) and step.id in begun}
+        stack = [step for step in unit.steps if step.vm in off and step.id not in self.progress.done]
+        if not stack:
+            return None
+        by_id = {step.id: step for step in unit.steps}
+        found: set[str] = set()
+        while stack:
+            for name in (*stack[-1].depends_on, *self._before[stack.pop().id]):
+                if name in by_id and name not in found and name not in self.progress.done:
+                    found.add(name)
+                    stack.append(by_id[name])
+        return found
 
     def _has_room(self, unit: Unit) -> bool:
         """Whether not too many VMs are in between being off and on again."""
