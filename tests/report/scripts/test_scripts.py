@@ -10,15 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
+from pyVmomi.VmomiSupport import GetWsdlType
 
 from tests.conftest import REPO, missing
 from tests.plan.cases import Case, all_cases, case_named
+from tests.report.scripts.playbook import PlaybookLoader
 from tests.report.scripts.powershell import powershell_errors
 from vplacer.errors import UsageError
+from vplacer.plan.changes import Reconfigure
 from vplacer.plan.model import Plan
 from vplacer.plan.script.build import make_script
 from vplacer.plan.script.model import Written
 from vplacer.report.scripts.formats import load_script_format, script_format_names
+from vplacer.report.scripts.vim_objects import Value, Vim, device_work, spec_members
 
 GOLDEN = REPO / "tests" / "report" / "scripts" / "golden"
 SUFFIX = {"govc": ".sh", "powercli": ".ps1", "ansible": ".yaml"}
@@ -74,6 +79,41 @@ def test_powershell_is_well_formed_and_plain_ascii(case: Case) -> None:
     text = written(case.plan(), "powercli").text
     assert text.isascii()
     assert powershell_errors(text) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_playbook_has_a_block_for_each_step_and_is_plain_ascii(case: Case) -> None:
+    plan = case.plan()
+    text = written(plan, "ansible").text
+    assert text.isascii()
+    (play,) = yaml.load(text, Loader=PlaybookLoader)
+    blocks = [task for task in play["tasks"] if task["name"].startswith("Step ")]
+    assert [block["when"] for block in blocks] == [
+        f"from_step | int <= {number}" for number in range(1, len(plan.steps) + 1)
+    ]
+    assert all(block["block"] for block in blocks)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_data_objects_are_those_of_the_api(case: Case) -> None:
+    for step in case.plan().steps:
+        if isinstance(step.change, Reconfigure):
+            members = spec_members(step.change, 20)
+            check_object(Vim("VirtualMachineConfigSpec", members))
+            for new in device_work(step.change).added:
+                check_object(new.device)
+
+
+def check_object(value: Value) -> None:
+    """Hold a data object against pyVmomi's table of types: no type and no member is made up."""
+    if isinstance(value, tuple):
+        for item in value:
+            check_object(item)
+    if isinstance(value, Vim):
+        known = {prop.name: prop for prop in GetWsdlType("urn:vim25", value.type)._GetPropertyList()}
+        for name, member in value.members:
+            assert name in known, f"{value.type}.{name}"
+            check_object(member)
 
 
 @pytest.mark.parametrize("kept", KEPT)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.report.scripts.playbook import PlaybookLoader, Unsafe
 from tests.report.scripts.powershell import powershell_errors, strings
-from vplacer.report.scripts import powershell_text
+from vplacer.report.scripts import powershell_text, yaml_text
 from vplacer.report.scripts.bash_text import quoted
 from vplacer.report.scripts.words import comment, one_line
 
@@ -24,6 +26,7 @@ ODD = [
     "ü 測試 \U0001f600",
     "\u2028 \u202e abc \u2018quoted\u2019",
     "{{ 7 * 7 }} {% x %} {# y #} !unsafe",
+    "{{{{#{%",
     "\x1b[31m",
 ]
 
@@ -65,6 +68,27 @@ def check_powershell(text: str) -> None:
         units = found.encode("ascii").decode("unicode_escape")
         found = units.encode("utf-16", "surrogatepass").decode("utf-16")
     assert found == text
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_ansible_gets_the_text_as_it_is(text: str) -> None:
+    check_yaml(text)
+
+
+@settings(max_examples=100)
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_ansible_gets_any_text(text: str) -> None:
+    check_yaml(text)
+
+
+def check_yaml(text: str) -> None:
+    line = f"[{yaml_text.quoted(text)}, {yaml_text.title(text)}]"
+    assert line.isascii()
+    assert line.isprintable()
+    found, title = yaml.load(line, Loader=PlaybookLoader)
+    assert found == text
+    assert isinstance(found, Unsafe) == any(sign in text for sign in ("{{", "{%", "{#"))
+    assert not any(sign in title for sign in ("{{", "{%", "{#"))
 
 
 @pytest.mark.parametrize("text", ODD)
