@@ -7,7 +7,7 @@ real reason in the last ("Module 'DevicePowerOn' power on failed").
 
 from __future__ import annotations
 
-from vplacer.errors import LoginFailed, PermissionMissing, VSphereError, VSphereFault
+from vplacer.errors import LoginFailed, PermissionMissing, SessionLost, VSphereError, VSphereFault
 from vplacer.vsphere.raw import Data, MoRef
 
 _MAX_DEPTH = 8
@@ -134,3 +134,10 @@ def to_login_error(fault: Data, message: str, *, host: str, user: str, password_
             hint="give the account a role on the vCenter, Read-only at least",
         )
     return to_error(fault, message, what="the login failed", obj=host)
+
+
+def not_renewed(refused: LoginFailed) -> SessionLost:
+    """Return the error for a session that ended and whose new login was refused."""
+    return SessionLost(
+        "the session has ended and could not be renewed", obj=refused.obj, why=refused.what, hint=refused.hint
+    )

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from vplacer.errors import ConnectionFailed, SessionLost, VplacerError, VSphereError
+from vplacer.errors import ConnectionFailed, LoginFailed, SessionLost, VplacerError, VSphereError
 from vplacer.vsphere import faults, versions
 from vplacer.vsphere.address import Address, Proxy
 from vplacer.vsphere.credentials import Credentials
@@ -259,7 +259,7 @@ class Session:
             operation: reads only, or consists of one call.
 
         Raises:
-            SessionLost: the session ended a second time.
+            SessionLost: the session ended a second time, or could not be renewed.
         """
         started_at = self._logins
         try:
@@ -278,8 +278,12 @@ class Session:
     def _renew(self, ended: int) -> None:
         """Log in again, unless another thread already has since login number ``ended``."""
         with self._lock:
-            if self._logins == ended:
+            if self._logins != ended:
+                return
+            try:
                 self._login()
+            except LoginFailed as refused:
+                raise faults.not_renewed(refused) from None
 
     def _negotiate(self) -> None:
         reply = self._transport.request("GET", f"{_PATH}/vimServiceVersions.xml", repeatable=True)
