@@ -26,7 +26,8 @@ def check(machine: Machine) -> None:
     for vm in state.inventory.vms:
         _vm(machine, vm)
     for pool in state.inventory.pools:
-        assert pool.memory_unreserved_mib is None or pool.memory_unreserved_mib >= 0, pool
+        begun = tables.base.pool_by_moid[pool.moid].memory_unreserved_mib
+        assert pool.memory_unreserved_mib is None or pool.memory_unreserved_mib >= min(0, begun or 0), pool
     assert len({vm.moid for vm in state.inventory.vms}) == len(state.inventory.vms)
 
 
@@ -49,7 +50,8 @@ def _cards(host: Host, held: CardsHeld) -> None:
 
 def _memory(machine: Machine, host: Host) -> None:
     used = sum(vm_takes_mib(vm) for vm in machine.tables.vms_on(host.moid))
-    assert used <= (host.memory_bytes or 0) // MIB - (host.system_memory_mib or 0), host.name
+    begun = sum(vm_takes_mib(vm) for vm in machine.tables.base.vms_by_host.get(host.moid, ()))
+    assert used <= max(begun, (host.memory_bytes or 0) // MIB - (host.system_memory_mib or 0)), host.name
 
 
 def _told(machine: Machine, host: Host) -> None:

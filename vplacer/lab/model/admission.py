@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -82,19 +82,22 @@ def amount_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:
     """Yield what cannot be reserved for a VM that is to run, or to run at another host.
 
     Admission looks at reservations alone: cores that VMs share are nobody's (vSphere Resource Management,
-    "Admission Control").
+    "Admission Control"). A host that held more in the beginning than this arithmetic allows may hold as
+    much again: a snapshot does not tell all that counts.
     """
     running = _as_running(vm)
     others = [other for other in tables.vms_on(host.moid) if other.is_on and other.moid != vm.moid]
+    at_first = [old for old in tables.base.vms_by_host.get(host.moid, ()) if old.is_on]
     need = vm_takes_mib(running)
     if host.memory_bytes is not None:
-        room = host.memory_bytes // MIB - (host.system_memory_mib or 0) - sum(map(vm_takes_mib, others))
+        whole = host.memory_bytes // MIB - (host.system_memory_mib or 0)
+        room = max(whole, sum(map(vm_takes_mib, at_first))) - sum(map(vm_takes_mib, others))
         if need > room:
             yield _no_memory(f"The host {host.name} does not have sufficient memory resources", room, need)
     mhz = vm.cpu_reservation_mhz or 0
     if mhz and host.core_count and host.cpu_hz:
         whole = host.core_count * host.cpu_hz // 1_000_000
-        left = whole - sum(other.cpu_reservation_mhz or 0 for other in others)
+        left = max(whole, _reserved_mhz(at_first)) - _reserved_mhz(others)
         if mhz > left:
             text = (
                 f"The host {host.name} does not have sufficient CPU resources: {left} MHz left, {mhz} asked."
@@ -102,6 +105,10 @@ def amount_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:
             yield LabFault("InsufficientCpuResourcesFault", text, unreserved=max(0, left), requested=mhz)
     yield from _pool_faults(tables, vm, need)
     yield from _failover_faults(tables, running, host)
+
+
+def _reserved_mhz(vms: Iterable[Vm]) -> int:
+    return sum(vm.cpu_reservation_mhz or 0 for vm in vms)
 
 
 def _as_running(vm: Vm) -> Vm:
@@ -122,9 +129,12 @@ def _pool_faults(tables: Tables, vm: Vm, need: int) -> Iterator[LabFault]:
         return
     before = tables.vms.get(vm.moid)
     has = vm_takes_mib(before) if before is not None and before.pool == vm.pool else 0
-    if need - has > max(0, pool.memory_unreserved_mib):
+    # As with hosts: a pool that was overdrawn in the beginning may be so again.
+    begun = tables.base.pool_by_moid.get(pool.moid)
+    room = pool.memory_unreserved_mib - min(0, (begun.memory_unreserved_mib if begun else None) or 0)
+    if need - has > max(0, room):
         what = f"The resource pool {pool.name} does not have sufficient memory"
-        yield _no_memory(what, pool.memory_unreserved_mib, need - has)
+        yield _no_memory(what, room, need - has)
 
 
 def _failover_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:
@@ -149,8 +159,9 @@ def _failover_faults(tables: Tables, vm: Vm, host: Host) -> Iterator[LabFault]:
     used = _reserved(tables, cluster, without=vm.moid)
     mine = _counted(vm)
     was = _counted(before) if before is not None and inside else (0, 0)
-    for room, others, now, old in zip(rooms, used, mine, was, strict=True):
-        if others + now > room and now > old:
+    at_first = _reserved_at_first(tables, cluster)
+    for room, begun, others, now, old in zip(rooms, at_first, used, mine, was, strict=True):
+        if others + now > max(room, begun) and now > old:
             yield LabFault("InsufficientFailoverResourcesFault", text)
             return
 
@@ -175,6 +186,12 @@ def _reserved(tables: Tables, cluster: Cluster, without: str) -> tuple[int, int]
                 more = _counted(vm)
                 mhz, mib = mhz + more[0], mib + more[1]
     return mhz, mib
+
+
+def _reserved_at_first(tables: Tables, cluster: Cluster) -> tuple[int, int]:
+    hosts = {host.moid for host in tables.base.hosts if host.cluster == cluster.moid}
+    counted = [_counted(vm) for moid in hosts for vm in tables.base.vms_by_host.get(moid, ()) if vm.is_on]
+    return sum(mhz for mhz, _ in counted), sum(mib for _, mib in counted)
 
 
 def _cluster_room(tables: Tables, cluster: Cluster) -> tuple[int, int]:

@@ -134,7 +134,7 @@ class _Choice:
             raise self._fails(device, f"device {backing.address} was not found")
         if (card.ids.vendor, card.ids.device) != (backing.ids.vendor, backing.ids.device):
             raise self._fails(device, f"device {backing.address} is {card.ids}, not {backing.ids}")
-        if card.system_id is not None and backing.system_id != card.system_id:
+        if card.system_id is not None and backing.system_id not in ("", card.system_id):
             raise self._fails(device, f"device {backing.address} is of another host")
         if card.passthrough is None or not card.passthrough.active:
             owner = self.function_of.get(backing.address)

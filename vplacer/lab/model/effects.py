@@ -29,6 +29,7 @@ from vplacer.lab.model.orders import (
     StopVm,
     TakeDevices,
 )
+from vplacer.lab.model.pools import vm_takes_mib
 from vplacer.lab.model.reconfigure import edit_faults, edited
 from vplacer.lab.model.state import LabState
 from vplacer.lab.model.tasks import Durations
@@ -130,7 +131,7 @@ class Effects(Engine):
             raise fault
         self._free_name(vm, edit)
         found = edited(vm, edit)
-        if vm.is_on and host is not None:
+        if vm.is_on and host is not None and _reserves_more(vm, found.vm):
             fault = next(amount_faults(self.tables, found.vm, host), None)
             if fault is not None:
                 raise fault
@@ -210,6 +211,11 @@ class Effects(Engine):
             except LabFault:
                 self.tables.drop_vm(moid)
                 return
+
+
+def _reserves_more(before: Vm, after: Vm) -> bool:
+    mhz = (after.cpu_reservation_mhz or 0) > (before.cpu_reservation_mhz or 0)
+    return mhz or vm_takes_mib(after) > vm_takes_mib(before)
 
 
 def _plain(vm: Vm) -> Vm:
