@@ -59,8 +59,14 @@ TREE: Final = Branch(
         ),
         "labels": Branch(
             "Hardware labels, by which requests steer VMs to a NUMA node without pinning them to a host.",
-            {"plan": Leaf("labels_plan", "Plan the labels of a cluster's GPUs and NICs; changes nothing.")},
-            ("vplacer labels plan --lab a100pcie", "vplacer labels plan --lab a30pairs --scheme pair"),
+            {
+                "plan": Leaf("labels_plan", "Plan the labels of a cluster's GPUs and NICs; changes nothing."),
+                "apply": Leaf("labels_apply", "Set the labels of a saved plan at its vCenter."),
+            },
+            (
+                "vplacer labels plan --lab a30pairs --scheme pair",
+                "vplacer labels apply labels.json --vcenter vc.example.com",
+            ),
         ),
         "doctor": Leaf("doctor", "Check what vplacer relies on in a vCenter; changes nothing."),
         "hardware": Branch(

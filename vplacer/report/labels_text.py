@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from vplacer.apply.labels import LabelEnd, LabelOutcome
 from vplacer.plan.labels.model import CardState, LabelledCard, LabelPlan, LabelUse, Rebind
 from vplacer.report.plan_words import aligned, count
 from vplacer.report.source_text import missing_texts, source_text
@@ -177,3 +178,20 @@ def _impact_lines(plan: LabelPlan) -> list[str]:
 
 def _running(number: int) -> str:
     return f"{count(number, 'VM')} {'runs' if number == 1 else 'run'} there" if number else "no VM runs there"
+
+
+_ENDS = {
+    LabelEnd.SET: "set and read back",
+    LabelEnd.RIGHT: "right already",
+    LabelEnd.AFTER_REBOOT: "! stored; they count after the host's next start",
+}
+
+
+def outcome_text(plan: LabelPlan, outcome: LabelOutcome | None, missing: int) -> str:
+    """Say what became of a plan of labels, ending in a newline; ``outcome`` None = it was only compared."""
+    if outcome is None:
+        return f"All is as the plan saw it; nothing was changed. {count(missing, 'label')} to set.\n"
+    rows = [(plan.name(host.host), count(host.cards, "card"), _ENDS[host.end]) for host in outcome.hosts]
+    lines = [f"   {row}" for row in aligned(rows)]
+    left = f"{count(missing, 'card')} still without" if missing else "all cards of the plan have theirs"
+    return "\n".join([*lines, f"Labels: {outcome.cards_set} set, {left}."]) + "\n"
