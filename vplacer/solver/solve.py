@@ -26,13 +26,19 @@ model of a hundred of them is solved sooner than their prices converge."""
 
 TRIED_SHARE = 0.25
 
+MOST_WORK_OF_EXISTING = 20.0
+
 WORK_A_BLOCK = 2.0
 """Work of what a block of hosts can take once VMs have moved: it may still be chosen beside other blocks."""
 
 
 def default_work(instance: Instance) -> float:
-    """Return the work allowed when none is given: a few units, more with more hosts."""
-    return 3.0 + 0.01 * len(instance.tasks)
+    """Return the work allowed when none is given: a few units, more with more hosts and VMs that may change.
+
+    Each of these is a class of its own: prices take longer to converge.
+    """
+    existing = sum(cls.vm is not None for cls in instance.classes)
+    return 3.0 + 0.01 * len(instance.tasks) + min(MOST_WORK_OF_EXISTING, 0.1 * existing)
 
 
 @settled_heap()
