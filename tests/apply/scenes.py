@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from vplacer.constraints.state import Problem
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.overlay import Overlay
 from vplacer.inventory.site import Site
+from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Inventory
 from vplacer.lab.model.machine import Machine, MachineOptions
 from vplacer.lab.model.port import LabPort
@@ -91,13 +93,14 @@ def fixture_scene(name: str, *, affinity: str | None = None, may_move: bool = Fa
     return _scene(site, yaml.safe_dump(document))
 
 
-@cache
-def case_scene(name: str) -> Scene:
-    """Return a site and request of ``tests/apply/cases``."""
-    folder = Path(__file__).parent / "cases"
-    site = load_inventory_file(folder / f"{name}.site.yaml")
-    return _scene(site, (folder / f"{name}.request.yaml").read_text())
-
-
 def _scene(site: Site, request: str) -> Scene:
     return Scene(site, request, plan_for(site.inventory, tuple(site.overlays), request))
+
+
+@cache
+def site_scene(name: str) -> Scene:
+    """Return a scene of ``tests/apply/cases/scenes.yaml``: a site and the text of a request."""
+    document = yaml.safe_load((Path(__file__).parent / "cases" / "scenes.yaml").read_text())
+    entry = document["scenes"][name]
+    site = load_site_text(json.dumps(document["sites"][entry["site"]]), f"{name}.yaml")
+    return _scene(site, yaml.safe_dump(entry["request"]))

@@ -105,6 +105,7 @@ class Executor(Beginning):
             now = self.world.clock.now()
             wake = self.schedule.wake_at(now)
             if wake is None:
+                self._tell_window(now)
                 return False
             self._sleep(min((wake - now).total_seconds(), self.options.timing.poll_s))
             return True
@@ -130,6 +131,11 @@ class Executor(Beginning):
             return
         if not window.start <= self.world.clock.now() < window.end:
             self.halt(ProblemKind.WINDOW, "the window is not open", hint="go on with --resume when it is")
+
+    def _tell_window(self, now: datetime) -> None:
+        if self.schedule.waits_for_window(now):
+            what = "what is left would not end within the window"
+            self.halt(ProblemKind.WINDOW, what, hint="go on with --resume in the next one")
 
     def _await(self) -> None:
         timing = self.options.timing

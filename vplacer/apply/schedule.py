@@ -94,6 +94,13 @@ class Schedule:
         ]
         return min(times, default=None)
 
+    def waits_for_window(self, now: datetime) -> bool:
+        """Whether units could begin, were it not for the end of the window."""
+        return self.halted is None and any(
+            unit.resources and not self.is_active(unit) and not self._fits_window(unit, now)
+            for unit in self._open
+        )
+
     def began(self, step: Step, now: datetime) -> None:
         """Note that a step was begun."""
         self.progress.running.add(step.id)
