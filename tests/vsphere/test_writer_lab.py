@@ -153,26 +153,28 @@ def written_facts(vm: Vm) -> dict[str, Fact]:
 class Carrier:
     """Carries plans out, strictly: every precondition before, every check after each step."""
 
-    def __init__(self, port: VCenterPort) -> None:
+    def __init__(self, port: VCenterPort, clusters: list[str]) -> None:
         self.port = port
+        self.clusters = clusters
         self.made: dict[str, str] = {}
 
     def moid(self, vm: str) -> str:
         return self.made.get(vm, vm)
 
-    def fact(self, fact: FieldFact) -> Fact:
-        vms = self.port.read_part(vms=[self.moid(fact.object)]).vms
-        if fact.field == "exists":
-            return bool(vms)
-        if fact.field == "drs_override":
-            host = self.port.read_part(hosts=[vms[0].host or ""]).hosts[0]
-            (cluster,) = self.port.read_part(clusters=[host.cluster or ""]).clusters
-            return dict(cluster.drs_overrides).get(vms[0].moid)
-        return vm_facts(vms[0])[fact.field]
-
     def hold(self, step: str, facts: tuple[FieldFact, ...]) -> None:
+        moids = {fact.object: self.moid(fact.object) for fact in facts}
+        part = self.port.read_part(vms=moids.values(), clusters=self.clusters)
+        vms = {vm.moid: vm for vm in part.vms}
+        overrides = dict(pair for cluster in part.clusters for pair in cluster.drs_overrides)
         for fact in facts:
-            assert self.fact(fact) == fact.value, f"{step}: {fact}"
+            vm = vms.get(moids[fact.object])
+            now: Fact = vm is not None
+            if fact.field == "drs_override":
+                now = overrides.get(moids[fact.object])
+            elif fact.field != "exists":
+                assert vm is not None
+                now = vm_facts(vm)[fact.field]
+            assert now == fact.value, f"{step}: {fact}"
 
     def carry_out(self, plan: Plan) -> None:
         for step in plan.steps:
@@ -208,7 +210,7 @@ def test_a_plan_and_its_undo(name: str, affinity: str | None) -> None:
     assert plan.steps
     with served(site) as (_, port):
         before = {vm.moid: written_facts(vm) for vm in port.read().vms}
-        carrier = Carrier(port)
+        carrier = Carrier(port, [cluster.moid for cluster in site.inventory.clusters])
         carrier.carry_out(plan)
         carrier.take_back(plan)
         after = {vm.moid: written_facts(vm) for vm in port.read().vms}

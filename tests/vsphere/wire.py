@@ -74,6 +74,15 @@ def canonical(value: Any) -> Any:
     return "" if value is None else str(value)
 
 
+def leaves(value: Any, at: str = "") -> dict[str, str]:
+    """Return plain data as a mapping of paths to texts."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found: dict[str, str] = {}
+    for name, item in items:
+        found.update(leaves(item, f"{at}.{name}" if at else str(name)))
+    return found or {at: value if isinstance(value, str) else ""}
+
+
 def built(value: Any, declared: Any = None) -> Any:
     """Return a pyVmomi value from plain data; ``declared``: the type of what stands without "type"."""
     if isinstance(value, list):

@@ -17,7 +17,7 @@ import yaml
 
 from tests.conftest import REPO
 from tests.vsphere.plan_values import change_of
-from tests.vsphere.wire import arguments_of, canonical, method_of
+from tests.vsphere.wire import arguments_of, canonical, leaves, method_of
 from tests.witness_programs import lab_environment
 from vplacer.errors import AnswerLost
 from vplacer.inventory.cluster import VmHostRule, VmVmRule
@@ -118,15 +118,6 @@ def write(port: VCenterPort, names: Named, text: Mapping[str, Any]) -> None:
             else:
                 new = VmVmRule(0, rule["name"], True, True, vms, False)
             port.edit_rules([RuleChange(names.cluster, None, new)], "op")
-
-
-def leaves(value: Any, at: str = "") -> dict[str, str]:
-    """Return plain data as a mapping of paths to texts."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found: dict[str, str] = {}
-    for name, item in items:
-        found.update(leaves(item, f"{at}.{name}" if at else str(name)))
-    return found or {at: value if isinstance(value, str) else ""}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
