@@ -211,6 +211,7 @@ class Runner:
                     raw.get("numa_node"),
                     raw.get("group"),
                     raw.get("sequence"),
+                    raw.get("mac"),
                 )
         raise AssertionError(f"{raw} says neither add, remove nor edit")
 

@@ -19,7 +19,7 @@ class DeviceEdit:
     ``key``: of a device of the VM; of one to be added a temporary one, negative and unique in the call.
     ``backing`` None = unchanged; so is ``numa_node`` None, a negative one is none. ``group_key``: of a
     device to be added, the key of its group in `VmEdit.groups`. ``mac``: of a NIC, None = the server
-    gives one.
+    gives one, or it stays.
     """
 
     action: Action

@@ -13,6 +13,7 @@ from vplacer.inventory.vm import NetworkBacking, SriovBacking, Vm, VmPower, Vnum
 from vplacer.lab.model.device_edit import EditedDevices, device_faults, edited_devices
 from vplacer.lab.model.edit import DeviceEdit, VmEdit
 from vplacer.lab.model.faults import LabFault, concurrent_access, invalid_argument, invalid_power_state
+from vplacer.plan.changes import Action
 
 _OFF_ONLY: Final = {
     "cores_per_socket": "numCoresPerSocket",
@@ -48,11 +49,15 @@ _MEMORY_STEP_MIB: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A VM after a change, its change version apart, and the devices that came and went."""
+    """A VM after a change, its change version apart, and the devices that came and went.
+
+    ``addressed``: NICs that stay and were given a MAC address, by key.
+    """
 
     vm: Vm
     added: tuple[tuple[int, DeviceEdit], ...] = ()
     removed: tuple[int, ...] = ()
+    addressed: tuple[tuple[int, str], ...] = ()
 
 
 def edit_faults(vm: Vm, host: Host | None, edit: VmEdit, *, hot_plug: bool = False) -> Iterator[LabFault]:
@@ -116,7 +121,9 @@ def edited(vm: Vm, edit: VmEdit) -> Edited:
         device_groups=found.groups,
         networks=_networks(vm, found),
     )
-    return Edited(after, found.added, tuple(device.key for device in found.removed))
+    edits = (item for item in edit.devices if item.action is Action.EDIT)
+    addressed = tuple((item.key, item.mac) for item in edits if item.mac is not None)
+    return Edited(after, found.added, tuple(device.key for device in found.removed), addressed)
 
 
 def merged_extra(

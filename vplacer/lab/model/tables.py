@@ -261,6 +261,8 @@ class Tables:
         """Give new NICs an address: the one asked for, else one never given before."""
         for key in edited.removed:
             self.macs.pop((vm, key), None)
+        for key, mac in edited.addressed:
+            self.macs[(vm, key)] = mac
         for key, item in edited.added:
             if item.backing is not None and is_nic(item.backing):
                 self._mac_count += 1
