@@ -266,7 +266,7 @@ def _limit_faults(after: Vm, host: Host | None, edit: VmEdit) -> Iterator[LabFau
     if edit.cpus is not None and limits.max_cpus is not None and after.cpus > limits.max_cpus:
         text = f"{after.cpus} virtual CPUs are not supported: at most {limits.max_cpus}."
         yield LabFault(
-            "NumVirtualCpusNotSupported", text, maxSupportedVcpusDest=limits.max_cpus, numberOfCpus=after.cpus
+            "NumVirtualCpusNotSupported", text, maxSupportedVcpusDest=limits.max_cpus, numCpuVm=after.cpus
         )
     most = limits.max_memory_mib
     if edit.memory_mib is not None and most is not None and after.memory_mib > most:
