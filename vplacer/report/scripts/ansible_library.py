@@ -174,11 +174,11 @@ BEGIN: Final = r"""
           register: hosts_seen
         - name: Hosts are as the plan expects
           ansible.builtin.assert:
-            that: now == item.item.facts
-            fail_msg: "{{ item.item.name }} is {{ now }}, not {{ item.item.facts }}; nothing was changed"
+            that: host_facts == item.item.facts
+            fail_msg: "{{ item.item.name }} is {{ host_facts }}, not {{ item.item.facts }}; nothing was changed"
           vars:
             runtime: "{{ item.json.runtime }}"
-            now: "{{ {'uuid': item.json.hardware.uuid, 'connection': runtime.connectionState,
+            host_facts: "{{ {'uuid': item.json.hardware.uuid, 'connection': runtime.connectionState,
               'power': runtime.powerState, 'maintenance': runtime.inMaintenanceMode} }}"
           loop: "{{ hosts_seen.results }}"
           loop_control: {label: "{{ item.item.name }}"}

@@ -117,6 +117,13 @@ def _step(item: ScriptStep, cannot: str | None) -> list[str]:
     body: list[str] = []
     for guard in item.guards:
         body += _compare("is as the plan expects", guard)
+    if item.must_be_new is not None:
+        body += [
+            "- name: There is no VM of this name yet",
+            f"  community.vmware.vmware_guest_info: {{name: {quoted(item.must_be_new)}}}",
+            "  register: same",
+            "  failed_when: \"'non-existing VM' not in same.msg | default('')\"",
+        ]
     if cannot is not None:
         text = f"step {item.number} is not for this playbook: {cannot}. Do it with vplacer apply, or as"
         message = quoted(f"{text} --format powercli writes it; then go on with from_step={item.number + 1}")
