@@ -162,6 +162,15 @@ def test_another_client_starts_and_stops_vms() -> None:
     assert desk.vm("idle").moid == idle
 
 
+def test_another_client_acts_at_its_own_time() -> None:
+    desk = Desk()
+    desk.machine.later(5, StopVm(When(), desk.ids["plain"]))
+    desk.port.wait([], 4)
+    assert desk.vm("plain").is_on
+    desk.port.wait([], 4)
+    assert not desk.vm("plain").is_on
+
+
 def test_a_host_is_lost_under_a_task() -> None:
     desk = Desk(LoseHost(When(Call.POWER_ON)))
     result = desk.end(desk.port.power(desk.ids["idle"], ON, "op"))

@@ -63,12 +63,6 @@ class CardsHeld:
         """Whether nobody holds any of a card."""
         return address not in self.whole and not self.vgpus.get(address) and not self.functions.get(address)
 
-    def holder(self, address: PciAddress) -> str | None:
-        """Return a VM that holds a card, or a part of it."""
-        seats = [*self.vgpus.get(address, ()), *self.functions.get(address, ())]
-        seat = self.whole.get(address) or (seats[0] if seats else None)
-        return seat.vm if seat is not None else None
-
     def free_functions(self, address: PciAddress) -> int:
         """Return how many virtual functions of a port nobody holds."""
         card = self.cards.by_address.get(address)

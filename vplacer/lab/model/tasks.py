@@ -23,7 +23,6 @@ class TaskKind(StrEnum):
     RELOCATE = "VirtualMachine.relocate"
     UPGRADE = "VirtualMachine.upgradeVirtualHardware"
     EDIT_CLUSTER = "ComputeResource.reconfigureEx"
-    MAINTENANCE = "HostSystem.enterMaintenanceMode"
 
 
 class TaskPhase(StrEnum):
@@ -86,7 +85,6 @@ DEFAULT_SECONDS: Final[Mapping[str, float]] = {
     TaskKind.RELOCATE: 5.0,
     TaskKind.UPGRADE: 1.0,
     TaskKind.EDIT_CLUSTER: 1.0,
-    TaskKind.MAINTENANCE: 2.0,
 }
 
 
