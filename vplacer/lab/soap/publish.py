@@ -36,10 +36,12 @@ class Publisher:
         """Show what changed. Waiting clients are woken when all of it is in."""
         with self._store.changed:
             places: set[str] = set()
-            for moid in sorted(changes.gone & set(self._world.vms)):
-                places |= self._remove(self._world.vms[moid])
-            for moid in sorted(changes.vms & set(tables.vms)):
-                places |= self._put_vm(tables.vms[moid])
+            for moid in sorted(changes.gone):
+                if moid in self._world.vms:
+                    places |= self._remove(self._world.vms[moid])
+            for moid in sorted(changes.vms):
+                if moid in tables.vms:
+                    places |= self._put_vm(tables.vms[moid])
             for moid in sorted(changes.hosts):
                 self._put_host(tables.hosts[moid])
             for place in sorted(places):
