@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import REPO
 from tests.credentials import RECORD_PASSWORD, RECORD_USER
 from tests.witness_programs import connect_options, serving
 from vplacer.errors import StaleError, VSphereFault
 from vplacer.inventory.cluster import VmHostRule, VmVmRule
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.vm import AllowedDevice, DynamicBacking, StaticBacking, VgpuBacking, Vm, VmPower
+from vplacer.jobs.lab_export import export_site
+from vplacer.jobs.world import World
 from vplacer.plan.changes import (
     Action,
     Clone,
@@ -250,3 +255,35 @@ def test_what_the_server_has_not(port: VCenterPort) -> None:
     vm = next(vm for vm in port.read().vms if vm.name == "DC0_H0_VM0")
     with pytest.raises(VSphereFault, match="MethodNotFound"):
         port.log_event(vm.moid, "changed by vplacer")
+
+
+def test_a_site_handed_to_vcsim_can_be_changed(witness_bin: Callable[[str], Path], tmp_path: Path) -> None:
+    world = World(environ={}, clock=lambda: datetime.now(UTC), seconds=time.monotonic, warn=print)
+    export_site(str(REPO / "fixtures/sites/a30pairs.yaml"), tmp_path / "files", world)
+    card = DynamicBacking((AllowedDevice(0x10DE, 0x20B7),), "gpu-n0")
+    change = Reconfigure(
+        (FieldChange(Field.CPUS, 16, 8),),
+        (ExtraConfigChange("numa.nodeAffinity", None, "0"),),
+        (added("gpu0", card, -1),),
+    )
+    with (
+        serving(witness_bin("vcsim"), "-load", str(tmp_path / "files")) as address,
+        Session.connect(connect_options(address), CREDENTIALS) as session,
+    ):
+        port = VCenterPort(session)
+        before = next(vm for vm in port.read().vms if vm.name == "spare")
+        succeeded(port, port.reconfigure(before.moid, change, before.change_version or "", "op"))
+        now = vm_now(port, before.moid)
+        assert (now.cpus, now.extra("numa.nodeAffinity")) == (8, "0")
+        assert card in [device.backing for device in now.devices]
+        succeeded(port, port.power(before.moid, Power(VmPower.OFF, VmPower.ON, before.host), "op"))
+        succeeded(port, port.power(before.moid, Power(VmPower.ON, VmPower.OFF, before.host), "op"))
+        undo = inverse(change)
+        assert isinstance(undo, Reconfigure)
+        succeeded(port, port.reconfigure(before.moid, undo, "", "op"))
+        after = vm_now(port, before.moid)
+    assert (after.cpus, after.devices, after.extra_config) == (
+        before.cpus,
+        before.devices,
+        before.extra_config,
+    )

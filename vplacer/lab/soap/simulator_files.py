@@ -11,6 +11,7 @@ import contextlib
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ _NAMESPACES: Final = (
     'xmlns="urn:vim25" xmlns:xsd="http://www.w3.org/2001/XMLSchema" '
     'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 )
+_NEVER: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _HEAD: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 _FIRST: Final = "ServiceInstance"
@@ -132,6 +134,11 @@ def _properties(vcenter: VCenter, entry: Entry) -> dict[str, Any]:
     if isinstance(entry.ref, vim.HostSystem) and props.get("capability") is None:
         # Its check of a VM's configuration reads this without asking whether it is there.
         props["capability"] = vim.host.Capability(maxSupportedVmMemory=LARGEST_VM_MIB)
+    if isinstance(entry.ref, vim.VirtualMachine):
+        # It notes a VM's files here when the VM is changed, without asking whether there is such a list.
+        props.setdefault("layout", vim.vm.FileLayout())
+        props.setdefault("layoutEx", vim.vm.FileLayoutEx(timestamp=_NEVER))
+        props.setdefault("storage", vim.vm.StorageInfo(timestamp=_NEVER))
     return props
 
 
