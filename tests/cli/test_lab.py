@@ -5,13 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import re
+import ssl
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pyVim.connect import Disconnect, SmartConnect
+from pyVim.task import WaitForTask
+from pyVmomi import vim
 
 from tests.cli.conftest import NOON, Runner
+from vplacer.inventory.snapshot import load_snapshot
 from vplacer.jobs.lab import ServeOptions, serve_site
 from vplacer.jobs.world import World
 
@@ -136,6 +141,33 @@ def test_a_port_that_is_taken_is_told(vplacer: Runner) -> None:
         outcome = vplacer(f"lab serve floating --port {port}")
     assert outcome.code == 3
     assert port in outcome.err
+
+
+def test_what_clients_change_is_kept_in_the_state(folder: Path, vplacer: Runner) -> None:
+    options = ServeOptions("a30pairs", state=folder / "state.json", speed=1000.0)
+    with serve_site(options, world()) as served:
+        assert served.password_file is not None
+        service = SmartConnect(
+            host="127.0.0.1",
+            port=int(served.address.rpartition(":")[2]),
+            user=served.username,
+            pwd=served.password_file.read_text().strip(),
+            sslContext=ssl.create_default_context(cafile=str(served.ca_file)),
+        )
+        vm = service.content.searchIndex.FindByInventoryPath("/dc1/vm/spare")
+        WaitForTask(vm.ReconfigVM_Task(vim.vm.ConfigSpec(numCPUs=6)))
+        WaitForTask(vm.PowerOnVM_Task())
+        Disconnect(service)
+    with serve_site(options, world()) as served:
+        account = (
+            f"--vcenter {served.address} --ca-file {served.ca_file} --username {served.username} "
+            f"--password-file {served.password_file}"
+        )
+        outcome = vplacer(f"collect {account} -o site.json.gz")
+        assert outcome.code == 0, outcome.err
+    vms = load_snapshot(folder / "site.json.gz").vms
+    spare = next(vm for vm in vms if vm.name == "spare")
+    assert (spare.cpus, spare.is_on) == (6, True)
 
 
 def test_a_state_that_was_edited_is_refused(folder: Path, vplacer: Runner) -> None:
