@@ -20,6 +20,8 @@ def check(machine: Machine) -> None:
     state = machine.state
     for host in state.inventory.hosts:
         held = cards_held(tables, host)
+        for group in tables.topology(host).ownership_groups:
+            assert len({held.whole[a].vm for a in group if a in held.whole}) < 2, f"{host.name} {group}"
         _cards(host, held)
         _memory(machine, host)
         _told(machine, host)

@@ -95,6 +95,9 @@ class _Choice:
         self.held: CardsHeld = cards_held(tables, host, without=vm.moid)
         self.hardware = self.held.cards.hardware
         self.function_of = self.held.cards.function_of
+        self.together = {
+            address: group for group in tables.topology(host).ownership_groups for address in group
+        }
         self.seats: list[Seat] = []
 
     def run(self) -> tuple[Seat, ...]:
@@ -145,8 +148,18 @@ class _Choice:
             self._function(device, owner)
         elif not self.held.untouched(backing.address):
             raise self._fails(device, f"device {backing.address} is already in use")
+        elif not self._is_apart(backing.address):
+            raise self._fails(device, f"device {backing.address} is reset together with one that is in use")
         else:
             self._take(Seat(self.vm.moid, device.key, backing.address, PASSTHROUGH))
+
+    def _is_apart(self, address: PciAddress) -> bool:
+        """Whether no other VM holds a card that leaves the hypervisor together with this one.
+
+        vSphere API: HostPciPassthruInfo.dependentDevice.
+        """
+        group = (self.held.whole.get(other) for other in self.together.get(address, ()))
+        return all(seat is None or seat.vm == self.vm.moid for seat in group)
 
     def _open(self, backing: DynamicBacking) -> list[PciAddress]:
         found = [
@@ -156,6 +169,7 @@ class _Choice:
             and allowed_by(backing.allowed, card.ids)
             and (not backing.label or (card.passthrough and card.passthrough.label == backing.label))
             and self.held.untouched(card.address)
+            and self._is_apart(card.address)
         ]
         return self.order.ranked(found, self.vm, self.host)
 
@@ -169,8 +183,14 @@ class _Choice:
                 self._name(device) for device, cards in zip(devices, wanted, strict=True) if not cards
             )
             raise self._missing(names or ", ".join(map(self._name, devices)))
-        for device, column in zip(devices, found, strict=True):
-            self._take(Seat(self.vm.moid, device.key, every[column], PASSTHROUGH))
+        given: dict[tuple[PciAddress, ...], list[int]] = {}
+        for cards, column in zip(wanted, found, strict=True):
+            given.setdefault(tuple(cards), []).append(column)
+        for columns in given.values():
+            columns.sort(reverse=True)  # devices that are alike take theirs in order
+        for device, cards in zip(devices, wanted, strict=True):
+            address = every[given[tuple(cards)].pop()]
+            self._take(Seat(self.vm.moid, device.key, address, PASSTHROUGH))
 
     def _missing(self, devices: str) -> LabFault:
         return vm_config(
