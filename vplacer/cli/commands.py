@@ -36,6 +36,8 @@ TREE: Final = Branch(
         "plan": Leaf("plan", "Decide where the requested VMs go, and show what would change."),
         "capacity": Leaf("capacity", "Tell how many more VMs of each kind fit, and what runs out."),
         "show": Leaf("show", "Show a saved plan."),
+        "apply": Leaf("apply", "Carry out a plan, or go on with it."),
+        "rollback": Leaf("rollback", "Take back what was carried out of a plan."),
         "collect": Leaf("collect", "Read a vCenter into a snapshot file."),
         "topology": Branch(
             "Look at what hangs on which NUMA node, PCIe switch and NVLink.",

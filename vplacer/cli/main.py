@@ -57,7 +57,8 @@ def root() -> click.Group:
             "max_content_width": 100,
         },
         epilog="Exit codes: 0 done, 1 failed, 2 changes pending (where asked for), 3 bad usage or input, "
-        "4 proved infeasible, 5 undecided or incomplete, 6 plan stale, 130 interrupted.",
+        "4 proved infeasible, 5 undecided or incomplete, 6 plan stale, 7 carried out in part, "
+        "130 interrupted.",
     )
 
 

@@ -23,6 +23,7 @@ class FileKind(Enum):
     LAB_STATE = "a state of `vplacer lab serve`"
     SLOTS = "a slots file"
     LABELS = "a plan of labels"
+    JOURNAL = "the journal of an apply"
     DOCTOR = "a report of `vplacer doctor`"
 
 
@@ -33,6 +34,7 @@ _KINDS: Final = {
     b"vplacer-plan": FileKind.PLAN,
     b"vplacer-slots": FileKind.SLOTS,
     b"vplacer-labels": FileKind.LABELS,
+    b"vplacer-journal": FileKind.JOURNAL,
     b"vplacer-snapshot": FileKind.SNAPSHOT,
     b"vplacer-lab-state": FileKind.LAB_STATE,
     b"vplacer-doctor": FileKind.DOCTOR,

@@ -37,13 +37,21 @@ _SHOWN_GAPS = 12
 
 
 @dataclass(frozen=True, slots=True)
+class Login:
+    """How a vCenter is reached, and as whom."""
+
+    connect: ConnectOptions
+    credentials: Credentials = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceOptions:
     """Where the inventory comes from. Exactly one of ``vcenter``, ``file``, ``lab``, ``cassette`` is set.
 
     ``file``, ``lab`` and ``cassette`` are paths or names of examples; ``file`` may be a folder of ``govc
     object.save``. ``overlays``: a folder, None = the usual places. ``record``: a file that the session is
     recorded into. ``asking``: what the hosts themselves are asked. ``force``: outputs may replace files of
-    any kind.
+    any kind. ``login``: how ``vcenter`` is reached, where that has been found out already.
     """
 
     vcenter: str | None = None
@@ -62,6 +70,7 @@ class SourceOptions:
     asking: Asking = field(default_factory=Asking)
     force: bool = False
     lab_account: LabAccount = field(default_factory=LabAccount)
+    login: Login | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +222,16 @@ def _with_overlays(
 
 
 def _from_vcenter(text: str, options: SourceOptions, world: World, also: Also | None) -> Told:
+    login = options.login or login_of(text, options, world)
+    return _collect_recorded(login.connect, login.credentials, options, world, also)
+
+
+def login_of(text: str, options: SourceOptions, world: World) -> Login:
+    """Return how a vCenter is reached, and as whom. Standard input and password commands are asked once.
+
+    Raises:
+        VplacerError: the address, or what holds the password, is not usable.
+    """
     from vplacer.vsphere.address import Address, proxy_for
     from vplacer.vsphere.credentials import CredentialOptions, Sources, resolve
     from vplacer.vsphere.session import ConnectOptions
@@ -241,7 +260,7 @@ def _from_vcenter(text: str, options: SourceOptions, world: World, also: Also | 
         insecure=options.insecure,
         proxy=proxy_for(address, world.environ),
     )
-    return _collect_recorded(connect, credentials, options, world, also)
+    return Login(connect, credentials)
 
 
 def _from_lab(site: Site, options: SourceOptions, world: World, also: Also | None) -> Told:
