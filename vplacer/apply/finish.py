@@ -35,7 +35,7 @@ def finish(
         notes=tuple(tell.notes),
         changed=state.has_written,
         vms=tuple(sorted(state.made.items())),
-        journal=str(journal.path),
+        journal=str(journal.path) if journal.path is not None else None,
         elapsed_s=(now - tell.started).total_seconds(),
         is_rollback=rolls_back,
     )

@@ -32,9 +32,12 @@ def journal_path(plan: Path) -> Path:
 
 
 class Journal:
-    """A journal that is being written. ``state`` is what its records say so far."""
+    """A journal that is being written. ``state`` is what its records say so far.
 
-    def __init__(self, path: Path, handle: int, state: JournalState, last_sum: str) -> None:
+    ``path`` and ``handle`` None = it is in memory only.
+    """
+
+    def __init__(self, path: Path | None, handle: int | None, state: JournalState, last_sum: str) -> None:
         self.path = path
         self.state = state
         self._handle = handle
@@ -56,7 +59,14 @@ class Journal:
         except OSError as error:
             raise output_error(path, error) from None
         journal = cls(path, handle, JournalState(), _START)
-        journal._sync_folder()
+        _sync_folder(path)
+        journal.write(opened)
+        return journal
+
+    @classmethod
+    def in_memory(cls, opened: Opened) -> Journal:
+        """Begin a journal that nobody can go on with: that of a rehearsal."""
+        journal = cls(None, None, JournalState(), _START)
         journal.write(opened)
         return journal
 
@@ -86,31 +96,37 @@ class Journal:
         Raises:
             OutputError: it cannot be written.
         """
+        if self.path is not None and self._handle is not None:
+            self._append(record, self.path, self._handle)
+        self.state.add(record)
+
+    def _append(self, record: Record, path: Path, handle: int) -> None:
         body: dict[str, Any] = encode(record, tagged=True)
         if isinstance(record, Opened):
             body = {"format": FORMAT, "format_version": FORMAT_VERSION, **body}
         line, self._last_sum = _sealed(body, self._last_sum)
         try:
-            _write_all(self._handle, line)
-            os.fsync(self._handle)
+            _write_all(handle, line)
+            os.fsync(handle)
         except OSError as error:
-            raise output_error(self.path, error) from None
-        self.state.add(record)
+            raise output_error(path, error) from None
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._handle)
+        if self._handle is not None:
+            os.close(self._handle)
 
-    def _sync_folder(self) -> None:
-        """Make the file's name last: else a power failure might leave no trace of what was begun."""
-        try:
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise output_error(self.path, error) from None
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+
+def _sync_folder(path: Path) -> None:
+    """Make a file's name last: else a power failure might leave no trace of what was begun."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise output_error(path, error) from None
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def read_journal(path: Path) -> JournalState:

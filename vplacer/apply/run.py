@@ -44,7 +44,11 @@ def plan_sha256(plan: Plan) -> str:
 
 def operation_prefix(plan: Plan) -> str:
     """Return how the operation ids of a plan begin: ``vplacer-`` and the first of its hash."""
-    return f"vplacer-{plan_sha256(plan)[:8]}"
+    return _prefix(plan_sha256(plan))
+
+
+def _prefix(sha256: str) -> str:
+    return f"vplacer-{sha256[:8]}"
 
 
 def check_only(
@@ -65,7 +69,7 @@ def apply_plan(
     plan: Plan,
     port: Port,
     options: ApplyOptions,
-    journal: Path,
+    journal: Path | None,
     clock: Clock,
     listener: Listener = ignore,
     stop: Stop | None = None,
@@ -78,7 +82,8 @@ def apply_plan(
     """Carry a plan out.
 
     Args:
-        journal: where the journal is made; nothing may be there.
+        journal: where the journal is made; nothing may be there. None = nowhere, for a rehearsal at a
+            simulated vCenter: then no lock is held either, and no file is written.
         overlays: what is known of the hosts besides, for the verification of places.
         confirm: asked after all checks and before the first change; False = nothing is done.
         lock_folder: where lock files are; None = the machine's temporary folder.
@@ -89,16 +94,18 @@ def apply_plan(
         VSphereError: the vCenter cannot be read, or would refuse a step. Nothing was changed.
         OutputError: the journal cannot be made.
     """
-    with apply_lock(plan.source.instance_uuid, plan.source.vcenter, f"apply of {journal.name}", lock_folder):
+    with _apply_lock(plan, journal, lock_folder):
         tell = Teller(plan, clock, listener, len(plan.steps))
         world = World(port, clock, options.timing, tell.warn)
-        demand_new(journal)
+        if journal is not None:
+            demand_new(journal)
         with _reached():
             found = inspect(plan, world, options)
         demand_clear(plan, found)
         if confirm is not None and not confirm(found):
             return _refused(plan)
-        made = Journal.create(journal, _opened(plan, journal, tool_version))
+        opened = _opened(plan, journal, tool_version)
+        made = Journal.create(journal, opened) if journal is not None else Journal.in_memory(opened)
         with contextlib.closing(made):
             made.write(Began(clock.now().isoformat(), "apply"))
             _note_preflight(made, tell, found)
@@ -272,7 +279,7 @@ class _Run:
             self.tell,
             self.stop,
             expected,
-            operation=operation_prefix(self.plan),
+            operation=state.opened.operation if state.opened is not None else operation_prefix(self.plan),
             rolls_back=rolls_back,
         )
 
@@ -296,14 +303,23 @@ class _Run:
         return finish(self.plan, self.world, self.journal, self.tell, executor.failed, rolls_back=rolls_back)
 
 
-def _opened(plan: Plan, journal: Path, tool_version: str) -> Opened:
+def _apply_lock(
+    plan: Plan, journal: Path | None, folder: Path | None
+) -> contextlib.AbstractContextManager[None]:
+    if journal is None:
+        return contextlib.nullcontext()
+    return apply_lock(plan.source.instance_uuid, plan.source.vcenter, f"apply of {journal.name}", folder)
+
+
+def _opened(plan: Plan, journal: Path | None, tool_version: str) -> Opened:
+    sha256 = plan_sha256(plan)
     return Opened(
-        plan_sha256=plan_sha256(plan),
-        plan=journal.name.removesuffix(".journal"),
+        plan_sha256=sha256,
+        plan=journal.name.removesuffix(".journal") if journal is not None else "",
         vcenter=plan.source.vcenter,
         instance_uuid=plan.source.instance_uuid,
         tool_version=tool_version or plan.tool_version,
-        operation=operation_prefix(plan),
+        operation=_prefix(sha256),
         steps=len(plan.steps),
     )
 

@@ -14,7 +14,7 @@ from vplacer.cli.examples_type import FileOrExample
 from vplacer.cli.host_names import complete_host
 from vplacer.cli.interrupt import graceful_interrupt
 from vplacer.cli.moment import MOMENT
-from vplacer.cli.output import emit, remark
+from vplacer.cli.output import emit, remark, warn
 from vplacer.cli.plan_output import render
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
@@ -47,9 +47,23 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     )
     if values["format"] == "text" and not values["summary"] and (values["measured"] or common.verbose):
         text += _homes(result)
+    if result.checked is not None:
+        text += _checked(result, common, values["format"])
     emit(common, text)
     _remarks(result, common, values)
     return exit_code(result.plan, detailed=values["detailed_exitcode"])
+
+
+def _checked(result: PlanResult, common: Common, format: str) -> str:
+    """Return what the vCenter said of the steps; with JSON it goes to standard error."""
+    from vplacer.report.apply_text import preflight_text
+    from vplacer.report.style import Style
+
+    assert result.checked is not None
+    if format == "text":
+        return "\n" + preflight_text(result.plan, result.checked, style=Style(common.color(common.stdout)))
+    common.stderr.write(preflight_text(result.plan, result.checked))
+    return ""
 
 
 def _homes(result: PlanResult) -> str:
@@ -91,6 +105,8 @@ def _options(ctx: click.Context, common: Common, values: dict[str, Any]) -> Plan
         output=values["output"],
         place=values["place"],
         slots=values["slots"],
+        rehearse=values["rehearsal"],
+        check=values["check"],
         what_if=values["what_if"],
         search=SolveOptions(seed=values["seed"], work=values["work"], time_limit_s=values["time_limit"]),
     )
@@ -115,6 +131,9 @@ def _refuse_place(values: dict[str, Any]) -> None:
 
 
 def _remarks(result: PlanResult, common: Common, values: dict[str, Any]) -> None:
+    rehearsal = result.plan.rehearsal
+    if rehearsal is not None and rehearsal.faults:
+        warn(common, f"the rehearsal of this plan failed: {rehearsal.faults[0]}")
     if result.saved is not None:
         remark(common, f"saved to {result.saved}; vplacer show {result.saved} shows it again")
     elif values["output"] is not None:
@@ -245,6 +264,17 @@ command = Command(
             metavar="VM",
             multiple=True,
             help="Place this VM although somebody else owns it (its name; more than once).",
+        ),
+        click.Option(
+            ["--rehearsal/--no-rehearsal"],
+            default=True,
+            help="Carry the plan out at a simulated vCenter, made from what was read, before it is shown.",
+        ),
+        click.Option(
+            ["--check"],
+            is_flag=True,
+            help="Also ask the vCenter about each step (CheckVmConfig, CheckPowerOn). Changes nothing; goes "
+            "with --vcenter.",
         ),
         click.Option(
             ["--since"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +14,14 @@ from vplacer.jobs.file_kind import FileKind, kind_of
 from vplacer.jobs.fixtures import file_or_fixture
 from vplacer.jobs.output_file import check_output, refuse_inputs, refuse_one_file_twice
 from vplacer.jobs.slots import Following, following, place_by_slots
-from vplacer.jobs.source import Reading, SourceOptions, read_source, source_files
+from vplacer.jobs.source import Reading, SourceOptions, login_of, read_source, source_files
 from vplacer.jobs.upkeep import UpkeepOptions, search_for, upkeep_of, with_upkeep
 from vplacer.jobs.what_if import load_supposition, suppose, tell_unused, with_displaced_vms
 from vplacer.jobs.world import World, timestamp
 from vplacer.solver.verdict import SolveOptions, Status, StoppedBy
 
 if TYPE_CHECKING:
+    from vplacer.apply.preflight import Preflight
     from vplacer.constraints.state import Problem
     from vplacer.inventory.vcenter import Inventory
     from vplacer.plan.model import OverlayRef, Plan
@@ -47,6 +48,8 @@ class PlanOptions:
         search: limits of the solver.
         place: one VM of the request, by name: only it is placed, following slots.
         slots: the slots it follows, a file; None = made now.
+        rehearse: carry the plan out at a simulated vCenter before it is shown.
+        check: ask the vCenter about each step.
     """
 
     source: SourceOptions
@@ -61,13 +64,16 @@ class PlanOptions:
     search: SolveOptions = field(default_factory=SolveOptions)
     place: str | None = None
     slots: Path | None = None
+    rehearse: bool = True
+    check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
     """A plan and what is told of its making; ``saved`` None = it was not to be saved, or must not be.
 
-    ``homes``: where the VMs of the plan were measured, host by host.
+    ``homes``: where the VMs of the plan were measured, host by host. ``checked``: what the vCenter says
+    of the steps; None = it was not asked.
     """
 
     plan: Plan
@@ -75,6 +81,7 @@ class PlanResult:
     saved: Path | None
     overlay_origins: tuple[str, ...]
     homes: tuple[tuple[str, HostMeasurement], ...] = ()
+    checked: Preflight | None = None
 
 
 def run_plan(options: PlanOptions, world: World) -> PlanResult:
@@ -87,6 +94,7 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     """
     from vplacer.topology.measured import measured_homes
 
+    options = _with_login(options, world)
     request_path = file_or_fixture("requests", options.request) if options.request is not None else None
     request = _load(request_path, options)
     _check_outputs(options, request_path)
@@ -102,6 +110,7 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
     problem, solution, seconds = _solve(problem, arriving, options, world)
     created = options.now or world.clock()
     plan = make_plan(problem, solution, request, reading, created, previous, supposed.changes)
+    plan = _with_rehearsal(plan, reading, options, world)
     saved = None
     if options.output is not None and solution.status in (Status.OPTIMAL, Status.FEASIBLE):
         from vplacer.plan.plan_file import save_plan
@@ -109,7 +118,56 @@ def run_plan(options: PlanOptions, world: World) -> PlanResult:
         save_plan(plan, options.output)
         saved = options.output
     homes = measured_homes(reading.inventory, reading.overlays, {vm.vm for vm in plan.vms if vm.vm})
-    return PlanResult(plan, seconds, saved, reading.overlay_origins, homes)
+    checked = _checked(plan, options, world)
+    return PlanResult(plan, seconds, saved, reading.overlay_origins, homes, checked)
+
+
+def _with_login(options: PlanOptions, world: World) -> PlanOptions:
+    """Find out how the vCenter is reached once, where it is needed twice.
+
+    Raises:
+        UsageError: --check without a vCenter to ask.
+    """
+    source = options.source
+    if not options.check:
+        return options
+    if source.vcenter is None or options.what_if is not None:
+        raise UsageError(
+            "--check goes with --vcenter only, and not with --what-if",
+            why="it asks the vCenter about each step",
+            hint="the rehearsal of a plan needs no vCenter",
+        )
+    login = source.login or login_of(source.vcenter, source, world)
+    return replace(options, source=replace(source, login=login))
+
+
+def _checked(plan: Plan, options: PlanOptions, world: World) -> Preflight | None:
+    """Ask the vCenter about each step, as if every consent had been given."""
+    if not (options.check and plan.applyable and plan.steps):
+        return None
+    from vplacer.jobs.apply import check_plan
+    from vplacer.jobs.rehearsal import everything_allowed
+
+    world.progress.step("checking", 0, None)
+    try:
+        return check_plan(plan, options.source, everything_allowed(options.include_managed), world)
+    finally:
+        world.progress.finish()
+
+
+def _with_rehearsal(plan: Plan, reading: Reading, options: PlanOptions, world: World) -> Plan:
+    """Rehearse a plan that can be carried out, unless somebody is in a hurry."""
+    from vplacer.jobs.rehearsal import rehearsed
+
+    hurried = plan.verdict.stopped_by is StoppedBy.INTERRUPT
+    if not (options.rehearse and plan.applyable and plan.steps) or plan.hypothetical or hurried:
+        return plan
+    world.progress.step("rehearsing", 0, None)
+    try:
+        found = rehearsed(plan, reading.inventory, reading.overlays, options.include_managed)
+    finally:
+        world.progress.finish()
+    return replace(plan, rehearsal=found)
 
 
 def _load(path: Path | None, options: PlanOptions) -> RequestFile:

@@ -343,6 +343,21 @@ class EvacuatedHost:
     stays: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What carrying a plan out at a simulated vCenter came to.
+
+    ``steps``: how many were carried out and read back; fewer than the plan has where it stopped, or only
+    a part was rehearsed. ``seconds``: of the simulated vCenter's time, with tasks as long as usual.
+    ``faults``: what failed, the worst first; empty = nothing. ``complete``: the whole plan was rehearsed.
+    """
+
+    steps: int
+    seconds: int
+    faults: tuple[str, ...]
+    complete: bool
+
+
 @dataclass(frozen=True)
 class Plan:
     """A complete plan.
@@ -352,6 +367,7 @@ class Plan:
     and other objects that ids stand for. ``observed``: what must still be so when it is applied.
     ``future``: what could still be placed of the VMs expected later.
     ``hypothetical``: it was made for a site that is not so, changed as ``what_if`` says: never applied.
+    ``rehearsal``: None = it was not rehearsed.
     """
 
     tool_version: str
@@ -373,6 +389,7 @@ class Plan:
     future: tuple[FutureRoom, ...] = ()
     hypothetical: bool = False
     what_if: tuple[str, ...] = ()
+    rehearsal: Rehearsal | None = None
 
     @cached_property
     def step_by_id(self) -> dict[str, Step]:

@@ -18,6 +18,7 @@ from vplacer.report.plan_words import (
     value_text,
     why_text,
 )
+from vplacer.report.rehearsal_text import rehearsal_lines
 from vplacer.report.solution_text import proof_line
 from vplacer.report.source_text import missing_texts, source_text, what_if_lines
 from vplacer.report.style import PLAIN, Style
@@ -58,8 +59,13 @@ def plan_text(plan: Plan, *, verbosity: int = 0, style: Style = PLAIN, seconds: 
 
 
 def summary_text(plan: Plan, *, style: Style = PLAIN, seconds: float | None = None) -> str:
-    """Return only the last two lines of a plan's text: the counts and the proof."""
-    return f"{style.paint(summary_line(plan), 'bold')}\n{proof_line(plan, seconds)}\n"
+    """Return only the last lines of a plan's text: the counts, the rehearsal and the proof."""
+    lines = [
+        style.paint(summary_line(plan), "bold"),
+        *rehearsal_lines(plan, style),
+        proof_line(plan, seconds),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def source_line(plan: Plan) -> str:
