@@ -25,13 +25,15 @@ class Display:
     Args:
         common: the run.
         format: "text", "json" or "ndjson".
+        quiet: no lines for events, only the bar.
     """
 
-    def __init__(self, common: Common, format: str) -> None:
+    def __init__(self, common: Common, format: str, *, quiet: bool = False) -> None:
         self.running: dict[str, str] = {}
         self.has_begun = False
         self._common = common
         self._format = format
+        self._quiet = quiet or common.quiet
         self._rich: Progress | None = None
         self._task: TaskID | None = None
         self._told: datetime | None = None
@@ -95,7 +97,7 @@ class Display:
         line = event_line(event)
         if event.type is EventType.APPLY_PROGRESS and self._told and event.at < self._told + _SILENCE:
             line = None
-        if line is not None and not self._common.quiet:
+        if line is not None and not self._quiet:
             self._told = event.at
             self.say(line)
         if event.total and self._common.interactive():

@@ -36,6 +36,7 @@ TREE: Final = Branch(
         "plan": Leaf("plan", "Decide where the requested VMs go, and show what would change."),
         "capacity": Leaf("capacity", "Tell how many more VMs of each kind fit, and what runs out."),
         "show": Leaf("show", "Show a saved plan."),
+        "rehearse": Leaf("rehearse", "Carry a plan out at a simulated vCenter, and show what happens."),
         "apply": Leaf("apply", "Carry out a plan, or go on with it."),
         "rollback": Leaf("rollback", "Take back what was carried out of a plan."),
         "collect": Leaf("collect", "Read a vCenter into a snapshot file."),

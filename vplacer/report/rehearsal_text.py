@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
+from vplacer.apply.outcome import Outcome
 from vplacer.plan.model import Plan
+from vplacer.report.apply_text import outcome_text
 from vplacer.report.duration_words import duration_text
 from vplacer.report.plan_words import count
 from vplacer.report.style import PLAIN, Style
+from vplacer.report.timeline_text import timeline_lines
 
 _SHOWN = 5
 
@@ -29,3 +35,13 @@ def rehearsal_lines(plan: Plan, style: Style = PLAIN) -> list[str]:
     if len(found.faults) > _SHOWN:
         lines.append(f"  ! and {len(found.faults) - _SHOWN} more")
     return lines
+
+
+def rehearse_text(plan: Plan, outcome: Outcome, *, ordered: Sequence[str] = (), style: Style = PLAIN) -> str:
+    """Return how a rehearsal over SOAP went, with the times of all steps since the first began."""
+    began = min((item.started for item in outcome.steps if item.started), default=None)
+    since = datetime.fromisoformat(began) if began is not None else None
+    lines = [f"Rehearsal at a simulated {plan.source.vcenter}; nothing was changed in the real one."]
+    lines += [f"Ordered to go wrong: {text}" for text in ordered]
+    lines += ["", *timeline_lines(plan, outcome.steps, since=since), "", ""]
+    return "\n".join(lines) + outcome_text(plan, outcome, style=style)
