@@ -189,7 +189,7 @@ def subclasses(kind: type[VplacerError]) -> list[type[VplacerError]]:
 
 
 def test_exit_codes_of_the_errors_are_those_of_the_table() -> None:
-    codes = {1, failure.BAD_USAGE, failure.UNDECIDED, failure.STALE}
+    codes = {1, failure.BAD_USAGE, failure.UNDECIDED, failure.STALE, failure.STOPPED}
     assert {kind.exit_code for kind in subclasses(VplacerError)} == codes
 
 

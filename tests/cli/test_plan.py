@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,8 @@ def test_every_example_has_a_plan(name: str, vplacer: Runner) -> None:
     outcome = vplacer(f"plan --dry-run --lab {name} -r {name}")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
-    assert lines[-2].startswith("Plan: ")
+    assert lines[-3].startswith("Plan: ")
+    assert re.fullmatch(r"Rehearsed: [0-9]+ steps?, no fault; .* with tasks as long as usual\.", lines[-2])
     assert lines[-1].startswith("Proved: ")
 
 

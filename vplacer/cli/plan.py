@@ -152,6 +152,8 @@ def exit_code(plan: Plan, *, detailed: bool) -> int:
         return failure.INFEASIBLE
     if plan.verdict.status is Status.UNDECIDED:
         return failure.UNDECIDED
+    if plan.rehearsal is not None and plan.rehearsal.faults:
+        return failure.FAILED
     return failure.CHANGES if detailed and plan.steps else failure.OK
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plan 47a3dae30878708751dfe54b9b7eed0d5f1320056283044ca8b34e893b7036d3
+# Plan 3aad3b166a1a95b8524e3760bd198caeadbd802a386ad6e8da7e95601b1fbeab
 # of 2026-11-30T09:00:00Z, by vplacer 0.1.0, request request.yaml
 # for vCenter vgpu: a device group comes whole (66f60a1f-d37c-5e46-b927-85ea55c904bd), read 2025-01-01T00:00:00Z
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plan 08cf66e84dce0acbee52d24e0205782c30d46e6403091c4fd054860e50b3adc9
+# Plan 3a716e99ec11441c1d320bc194303064a58331e4db606381db3608e785663967
 # of 2026-11-30T09:00:00Z, by vplacer 0.1.0, request request.yaml
 # for vCenter vc-lab (3970fd31-5d5e-5fc6-b72f-162c2b464c8a), read 2025-01-01T00:00:00Z
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plan b3cfc404a9cc0f4f1ac065f738de9b0df47b5d58ba81652486ac0129eda126b9
+# Plan 8fdbb595d60b079af3e729289e3d7a3fb968aa5aed1c18c1300ba19943857659
 # of 2026-11-30T09:00:00Z, by vplacer 0.1.0, request request.yaml
 # for vCenter devices: static pins card and nodes and costs vMotion HA DRS and snapshots (4ce11545-4cdd-5d86-835b-bd2f59635983), read 2025-01-01T00:00:00Z
 #
