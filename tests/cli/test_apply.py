@@ -235,7 +235,9 @@ def test_a_fresh_plan_is_saved_and_carried_out_with_yes(served: Served) -> None:
     assert Path("fresh.json.journal").exists()
 
 
-@pytest.mark.parametrize(("typed", "code", "word"), [("floating", 0, "Apply complete"), ("yes", 3, "Not begun")])
+@pytest.mark.parametrize(
+    ("typed", "code", "word"), [("floating", 0, "Apply complete"), ("yes", 3, "Not begun")]
+)
 def test_consent_is_the_vcenters_name(
     typed: str, code: int, word: str, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,14 +60,18 @@ def outcome_text(
     others = [item for item in outcome.troubles if item.kind not in _SERIOUS]
     lines = []
     if serious:
-        lines += [style.paint("NEEDS ATTENTION", "red"), *_trouble_lines(serious, "!"), ""]
+        lines += [
+            style.paint("NEEDS ATTENTION", "red"),
+            *_trouble_lines(serious, "!", _taken_back(outcome)),
+            "",
+        ]
     if others:
         lines += ["To be known", *_trouble_lines(others, "-"), ""]
     if verbosity > 0:
         lines += [*timeline_lines(plan, outcome.steps), ""]
         lines += [f"note: {text}" for text in outcome.notes]
     else:
-        lines += _open_lines(plan, outcome.steps)
+        lines += _open_lines(plan, outcome)
     lines.append(style.paint(summary_line(outcome), "bold"))
     if outcome.journal is not None:
         lines.append(f"Journal: {outcome.journal}")
@@ -91,25 +95,42 @@ def summary_line(outcome: Outcome) -> str:
     return text if outcome.changed else f"{text} Nothing was changed in the vCenter."
 
 
-def _trouble_lines(items: Sequence[Trouble], mark: str) -> list[str]:
+def _taken_back(outcome: Outcome) -> frozenset[str]:
+    """Return the VMs of which a step failed, and all that had been done before was taken back."""
+    by_vm: dict[str, set[StepState]] = {}
+    for step in outcome.steps:
+        by_vm.setdefault(step.vm, set()).add(step.state)
+    stays = {StepState.DONE, StepState.RUNNING, StepState.KEPT}
+    back = {vm for vm, states in by_vm.items() if StepState.UNDONE in states and not states & stays}
+    return frozenset(back - set(outcome.left_off))
+
+
+def _trouble_lines(items: Sequence[Trouble], mark: str, back: frozenset[str] = frozenset()) -> list[str]:
     lines = []
     for item in items:
         who = f"{item.name}: " if item.name else ""
         lines.append(f"  {mark} {who}{item.what}")
+        if item.kind is ProblemKind.FAULT and item.vm in back:
+            lines.append("      what had been done to it before was taken back")
         if item.hint:
             lines.append(f"      next: {item.hint}")
     return lines
 
 
-def _open_lines(plan: Plan, steps: Sequence[StepResult]) -> list[str]:
-    """Return the steps that did not end well; nothing where all did."""
+def _open_lines(plan: Plan, outcome: Outcome) -> list[str]:
+    """Return the steps that did not end well; nothing where all did. What was told is not told again."""
+    told = {(item.step, item.what) for item in outcome.troubles}
     wanted = (StepState.FAILED, StepState.RUNNING, StepState.SKIPPED, StepState.KEPT)
     rows = [
-        (_STATES[item.state], vm_name(plan, item.vm), item.kind.value.replace("_", " "), item.detail or "")
-        for item in steps
+        (_STATES[item.state], vm_name(plan, item.vm), item.kind.value.replace("_", " "), _why(item, told))
+        for item in outcome.steps
         if item.state in wanted
     ]
     return [*(f"  {line}" for line in aligned(rows)), ""] if rows else []
+
+
+def _why(item: StepResult, told: set[tuple[str | None, str]]) -> str:
+    return item.detail if item.detail is not None and (item.id, item.detail) not in told else ""
 
 
 def _next_lines(outcome: Outcome, plan_file: str | None) -> list[str]:
