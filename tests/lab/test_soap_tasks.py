@@ -200,6 +200,17 @@ def test_time_passes_only_while_something_is_under_way() -> None:
         assert client.service.CurrentTime() > first
 
 
+def test_no_more_time_passes_for_a_task_than_on_the_wall() -> None:
+    with serving("a30pairs", MachineOptions(durations=Durations.flat(1000.0))) as client:
+        time.sleep(0.2)  # while nothing is under way
+        begun = time.monotonic()
+        task = client.machine.power_off("vm-2001")
+        time.sleep(0.02)
+        client.service.CurrentTime()
+        passed = (client.machine.clock() - task.queued_at).total_seconds()
+        assert 0 < passed <= time.monotonic() - begun
+
+
 def test_a_clock_that_runs_goes_as_fast_as_it_is_told() -> None:
     slow = MachineOptions(durations=Durations.flat(500.0))
     with serving("a30pairs", slow, clock_runs=True, speed=1000.0) as client:

@@ -20,6 +20,7 @@ from vplacer.lab.soap.wire.envelope import Request
 CALLS: Final[dict[str, Call]] = {
     "ReconfigVM_Task": Call.RECONFIGURE,
     "PowerOnVM_Task": Call.POWER_ON,
+    "PowerOnMultiVM_Task": Call.POWER_ON,
     "PowerOffVM_Task": Call.POWER_OFF,
     "SuspendVM_Task": Call.SUSPEND,
     "ShutdownGuest": Call.SHUT_DOWN,

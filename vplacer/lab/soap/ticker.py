@@ -66,10 +66,17 @@ class Ticker:
     def _run(self) -> None:
         while not self._stopping:
             due = self._machine.next_due()
-            if due is not None:
+            if due is None and not self._always:
+                self._wake.wait()
+                self._wake.clear()
+                with self._lock:
+                    # What went by while nothing was under way has not passed.
+                    self._last = time.monotonic()
+                continue
+            if due is None:
+                self._wake.wait(_LONGEST_NAP_S)
+            else:
                 left_s = (due - self._machine.clock()) / timedelta(seconds=self.speed)
                 self._wake.wait(min(max(left_s, _SHORTEST_NAP_S), _LONGEST_NAP_S))
-            else:
-                self._wake.wait(_LONGEST_NAP_S if self._always else None)
             self._wake.clear()
             self.catch_up()
