@@ -49,12 +49,17 @@ VMS: Final = 200
 
 @dataclass(frozen=True)
 class Variant:
-    """So many hosts for `VMS` VMs; rules apart of so many VMs each; a share of VMs that are to be made."""
+    """So many hosts for `VMS` VMs.
+
+    ``group``: rules apart of so many VMs each. ``made``: of the VMs, how many are to be made. ``exchange``:
+    they are bound to cards, which some of them exchange; else they are resized.
+    """
 
     name: str
     hosts: int
     group: int = 0
     made: int = 0
+    exchange: bool = False
 
 
 VARIANTS: Final = (
@@ -62,6 +67,7 @@ VARIANTS: Final = (
     Variant("8 VMs a host", 25),
     Variant("8 VMs a host, rules apart of 20", 25, group=20),
     Variant("8 VMs a host, half of them new", 25, made=100),
+    Variant("8 VMs a host, bound to cards", 25, exchange=True),
 )
 
 
@@ -145,11 +151,14 @@ def _site(variant: Variant) -> dict[str, Any]:
 
 
 def _request(variant: Variant) -> dict[str, Any]:
-    gpus = {"count": 1, "model": "A30", "policy": "required"}
-    asked: list[dict[str, Any]] = [{"select": {"name": "vm-*"}, "affinity": "pin", "gpus": gpus}]
+    gpus: dict[str, Any] = {"count": 1, "model": "A30"}
+    wanted: dict[str, Any] = {"cpus": 6, "affinity": "hint", "gpus": gpus}
+    if variant.exchange:
+        wanted = {"affinity": "pin", "gpus": {**gpus, "policy": "required"}}
+    asked: list[dict[str, Any]] = [{"select": {"name": "vm-*"}, **wanted}]
     if variant.made:
         made = {"template": "tpl", "name": "new-{n:03}", "count": variant.made}
-        asked.append({**made, "affinity": "pin", "gpus": gpus})
+        asked.append({**made, **wanted, "memory": "16 GiB"})
     request: dict[str, Any] = {"version": 1, "vms": asked}
     if variant.group:
         names = [f"vm-{number:03}" for number in range(VMS)]
@@ -166,7 +175,7 @@ def _applied(variant: Variant, site: Site, plan: Plan, parallelism: int) -> tupl
         allow_power_cycle=True,
         allow_migration=True,
         parallelism=parallelism,
-        timing=Timing(poll_s=TASK_S / 5, typical_s=dict.fromkeys(StepKind, TASK_S)),
+        timing=Timing(poll_s=TASK_S / 5, power_on_spacing_s=0.0, typical_s=dict.fromkeys(StepKind, TASK_S)),
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
