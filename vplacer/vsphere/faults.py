@@ -7,7 +7,7 @@ real reason in the last ("Module 'DevicePowerOn' power on failed").
 
 from __future__ import annotations
 
-from vplacer.errors import LoginFailed, PermissionMissing, SessionLost, VSphereError, VSphereFault
+from vplacer.errors import AnswerLost, LoginFailed, PermissionMissing, SessionLost, VSphereError, VSphereFault
 from vplacer.vsphere.raw import Data, MoRef
 
 _MAX_DEPTH = 8
@@ -141,3 +141,8 @@ def not_renewed(refused: LoginFailed) -> SessionLost:
     return SessionLost(
         "the session has ended and could not be renewed", obj=refused.obj, why=refused.what, hint=refused.hint
     )
+
+
+def lost_at(lost: AnswerLost, obj: str, host: str) -> AnswerLost:
+    """Return the error for a lost answer with the object that the change was about."""
+    return AnswerLost(lost.what, obj=obj, why=f"{host}: {lost.why}", hint=lost.hint)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from vplacer.errors import ConnectionFailed, LoginFailed, SessionLost, VplacerError, VSphereError
+from vplacer.errors import AnswerLost, ConnectionFailed, LoginFailed, SessionLost, VplacerError, VSphereError
 from vplacer.vsphere import faults, versions
 from vplacer.vsphere.address import Address, Proxy
 from vplacer.vsphere.credentials import Credentials
@@ -240,6 +240,8 @@ class Session:
         def send() -> Value:
             try:
                 return self._invoke_once(ref, method, arguments or {}, operation)
+            except AnswerLost as lost:
+                raise faults.lost_at(lost, obj, self.host) from None
             except SoapFault as fault:
                 if faults.is_session_end(fault.fault):
                     raise SessionEnded from None
