@@ -17,10 +17,11 @@ from functools import partial
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 
+from vplacer.constraints.bipartite import assign
 from vplacer.constraints.holdings import devices_of_host, vm_holdings
 from vplacer.constraints.matching import gpu_matches, nic_matches
 from vplacer.constraints.state import State
-from vplacer.constraints.steering import ask_of, possible_cards
+from vplacer.constraints.steering import ask_of, possible_cards, takes_whole_cards
 from vplacer.constraints.supply import (
     ZERO,
     Amount,
@@ -128,7 +129,7 @@ def _host_edges(
             if other.id == job.id:
                 continue
             leave = other.first(_LEAVE)
-            cards = _cards_of(state, job) & _cards_today(state, other)
+            cards = _cards_wanted(state, job, host=moid) & _cards_today(state, other)
             if leave is not None and (cards or tight or _apart(state, job, other)):
                 _draw(edges, come, leave)
             if cards:
@@ -212,6 +213,28 @@ def _reach(state: State, job: Job) -> frozenset[PciAddress]:
 def _tier(job: Job) -> int | None:
     """How freely vSphere may choose the cards of a VM, at its freest; None = it has none."""
     return max((_TIERS[item.bound_by] for item in job.draft.placement.devices), default=None)
+
+
+def _cards_wanted(state: State, job: Job, host: str) -> frozenset[PciAddress]:
+    """The cards that a VM may have to get from others when it comes to a host.
+
+    One that is switched off and on again there finds what it gave up itself, whichever cards those were:
+    then it waits only for those that its static backings name.
+    """
+    draft = job.draft
+    if draft.is_new or draft.today.host != host or job.first(frozenset({StepKind.POWER_OFF})) is None:
+        return _cards_of(state, job)
+    devices = draft.placement.devices
+    options = zip(devices, possible_cards(state, draft.placement), strict=True)
+    chosen = [frozenset(cards) for item, cards in options if item.bound_by is not BoundBy.STATIC]
+    whole = all(takes_whole_cards(ask_of(draft.demand, item)) for item in devices)
+    held = [
+        frozenset(claim.candidates if claim.address is None else (claim.address,))
+        for claim in vm_holdings(state.problem, draft.today.moid)
+    ]
+    if not whole or assign(len(chosen), [1] * len(held), lambda row, one: held[one] <= chosen[row]) is None:
+        return _cards_of(state, job)
+    return frozenset(item.address for item in devices if item.bound_by is BoundBy.STATIC)
 
 
 def _cards_of(state: State, job: Job) -> frozenset[PciAddress]:
