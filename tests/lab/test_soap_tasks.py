@@ -219,6 +219,8 @@ def test_a_clock_that_runs_goes_as_fast_as_it_is_told() -> None:
         client.do(task)
         passed = (task.info.completeTime - task.info.startTime).total_seconds()
         assert passed == pytest.approx(500.0)
+        # Sessions do not end sooner for it.
+        assert client.server.vcenter.sessions.timeout_s == 1800.0 * 1000.0
         assert client.service.CurrentTime() > first
 
 

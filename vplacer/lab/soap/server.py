@@ -103,7 +103,8 @@ class LabServer:
             Account(username, self.password, None if held is None else frozenset(held)),
             Settings(
                 api_version=api_version or str(site.about.apiVersion),
-                session_timeout_s=session_timeout_s,
+                # Clients are no faster where time is: an idle second is one of theirs.
+                session_timeout_s=session_timeout_s * (speed if self.machine is not None else 1.0),
                 page_size=page_size,
                 bad_path_is_fault=bad_path_is_fault,
                 clock=clock or utc_now,
