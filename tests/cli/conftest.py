@@ -67,3 +67,12 @@ def vplacer(folder: Path) -> Runner:
         return Outcome(code, out.getvalue(), err.getvalue())
 
     return run
+
+
+@pytest.fixture
+def own_locks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep locks of applies apart from those of tests of the same site that run at the same time."""
+    locks = folder.parent / "temporary"
+    locks.mkdir()
+    monkeypatch.setattr("vplacer.apply.lock.default_lock_folder", lambda: locks / "vplacer-locks")
+    monkeypatch.setenv("TMPDIR", str(locks))  # of other processes

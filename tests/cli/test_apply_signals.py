@@ -22,6 +22,8 @@ from vplacer.lab.model.orders import Call, StallTask, When
 from vplacer.lab.soap.faults import FaultRule, Harm
 from vplacer.lab.soap.server import LabServer
 
+pytestmark = pytest.mark.usefixtures("own_locks")
+
 VM = "vm-2006"
 
 
