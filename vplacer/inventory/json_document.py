@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from vplacer.errors import FileFormatError, NewerFormatError
 from vplacer.inventory.canonical import sha256_of
+from vplacer.inventory.codec import CodecError, decode
+from vplacer.inventory.yaml_marks import pointer_text
+
+T = TypeVar("T")
 
 _ENVELOPE = ("format", "format_version", "sha256")
 
@@ -52,6 +56,12 @@ def parse_document(content: bytes, path: str, kind: JsonFormat) -> dict[str, Any
     return document
 
 
+def sealed(kind: JsonFormat, content: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of a format, with its newest version and the hash of all the rest."""
+    document = {"format": kind.format, "format_version": kind.newest, **content}
+    return {**document, "sha256": sha256_of(document)}
+
+
 def sealed_bytes(document: dict[str, Any]) -> bytes:
     """Return the content of a file for a sealed document: sorted and indented, to be compared with `diff`."""
     return json.dumps(document, sort_keys=True, indent=1, allow_nan=False).encode("ascii") + b"\n"
@@ -82,6 +92,24 @@ def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: st
     for key in _ENVELOPE:
         document.pop(key, None)
     return document
+
+
+def as_pairs(holder: dict[str, Any], key: str) -> None:
+    """Turn a mapping of a file into the sorted pairs of the model; anything else stays as it is."""
+    if isinstance(holder.get(key), dict):
+        holder[key] = [[name, value] for name, value in sorted(holder[key].items())]
+
+
+def decoded(kind: type[T], document: dict[str, Any], path: str) -> T:
+    """Return a document as a value of the model; ``path`` is what errors call the file.
+
+    Raises:
+        FileFormatError: it does not fit; the error says where.
+    """
+    try:
+        return decode(kind, document)
+    except CodecError as error:
+        raise FileFormatError(error.what, path=path, pointer=pointer_text(error.pointer)) from None
 
 
 def _parse_json(content: bytes, path: str) -> object:

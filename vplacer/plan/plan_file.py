@@ -10,12 +10,10 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from vplacer.errors import FileFormatError
-from vplacer.inventory.canonical import sha256_of
-from vplacer.inventory.codec import CodecError, decode, encode
+from vplacer.inventory.codec import encode
 from vplacer.inventory.files import write_file
-from vplacer.inventory.json_document import JsonFormat, parse_sealed, sealed_bytes
-from vplacer.inventory.yaml_marks import pointer_text, read_bytes
+from vplacer.inventory.json_document import JsonFormat, as_pairs, decoded, parse_sealed, sealed, sealed_bytes
+from vplacer.inventory.yaml_marks import read_bytes
 from vplacer.plan.model import Plan
 
 FORMAT: Final = "vplacer-plan"
@@ -25,13 +23,12 @@ _FILE: Final = JsonFormat(FORMAT, "plan", FORMAT_VERSION, "a plan is written by 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON values, sealed with its hash."""
-    document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, **encode(plan)}
+    document: dict[str, Any] = encode(plan)
     document["request"] |= {"document": json.loads(document["request"]["document"])}
     document["names"] = dict(document["names"])
     for item in document["observed"]:
         item["fields"] = dict(item["fields"])
-    document["sha256"] = sha256_of(document)
-    return document
+    return sealed(_FILE, document)
 
 
 def plan_bytes(plan: Plan) -> bytes:
@@ -65,10 +62,7 @@ def parse_plan(raw: bytes, path: str) -> Plan:
         raw, path, _FILE, edited_hint="a plan is never edited: change the request and plan again"
     )
     _unfold(document)
-    try:
-        return decode(Plan, document)
-    except CodecError as error:
-        raise FileFormatError(error.what, path=path, pointer=pointer_text(error.pointer)) from None
+    return decoded(Plan, document, path)
 
 
 def _unfold(document: dict[str, Any]) -> None:
@@ -77,13 +71,8 @@ def _unfold(document: dict[str, Any]) -> None:
     if isinstance(request, dict) and "document" in request:
         text = json.dumps(request["document"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         document["request"] = {**request, "document": text}
+    as_pairs(document, "names")
     observed = document.get("observed")
-    holders = [(document, "names")]
-    holders += (
-        [(item, "fields") for item in observed if isinstance(item, dict)]
-        if isinstance(observed, list)
-        else []
-    )
-    for holder, key in holders:
-        if isinstance(holder.get(key), dict):
-            holder[key] = [[name, value] for name, value in sorted(holder[key].items())]
+    for item in observed if isinstance(observed, list) else ():
+        if isinstance(item, dict):
+            as_pairs(item, "fields")

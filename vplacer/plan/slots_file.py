@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from vplacer.errors import FileFormatError
-from vplacer.inventory.canonical import sha256_of
-from vplacer.inventory.codec import CodecError, decode, encode
+from vplacer.inventory.codec import encode
 from vplacer.inventory.files import write_file
-from vplacer.inventory.json_document import JsonFormat, parse_sealed, sealed_bytes
-from vplacer.inventory.yaml_marks import pointer_text, read_bytes
+from vplacer.inventory.json_document import JsonFormat, as_pairs, decoded, parse_sealed, sealed, sealed_bytes
+from vplacer.inventory.yaml_marks import read_bytes
 from vplacer.plan.model import Source
 from vplacer.request.demand import FutureShape
 from vplacer.solver.arrivals.kept import KeptSlot
@@ -47,10 +46,8 @@ class SlotSet:
 
 def slots_document(slots: SlotSet) -> dict[str, Any]:
     """Return a set of slots as JSON values, sealed with its hash."""
-    document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, **encode(slots)}
-    document["names"] = dict(document["names"])
-    document["sha256"] = sha256_of(document)
-    return document
+    content = encode(slots)
+    return sealed(_FILE, {**content, "names": dict(content["names"])})
 
 
 def slots_bytes(slots: SlotSet) -> bytes:
@@ -86,12 +83,8 @@ def parse_slots(raw: bytes, path: str) -> SlotSet:
         _FILE,
         edited_hint="slots are never edited: change the mix and let `vplacer capacity -o` write them anew",
     )
-    if isinstance(document.get("names"), dict):
-        document["names"] = [[name, value] for name, value in sorted(document["names"].items())]
-    try:
-        found = decode(SlotSet, document)
-    except CodecError as error:
-        raise FileFormatError(error.what, path=path, pointer=pointer_text(error.pointer)) from None
+    as_pairs(document, "names")
+    found = decoded(SlotSet, document, path)
     _refuse_unknown_shapes(found, path)
     return found
 

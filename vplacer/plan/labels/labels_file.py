@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from vplacer.errors import FileFormatError
-from vplacer.inventory.canonical import sha256_of
-from vplacer.inventory.codec import CodecError, decode, encode
+from vplacer.inventory.codec import encode
 from vplacer.inventory.files import write_file
-from vplacer.inventory.json_document import JsonFormat, parse_sealed, sealed_bytes
-from vplacer.inventory.yaml_marks import pointer_text, read_bytes
+from vplacer.inventory.json_document import JsonFormat, as_pairs, decoded, parse_sealed, sealed, sealed_bytes
+from vplacer.inventory.yaml_marks import read_bytes
 from vplacer.plan.labels.model import LabelPlan
 
 FORMAT: Final = "vplacer-labels"
@@ -25,10 +23,8 @@ _FILE: Final = JsonFormat(
 
 def labels_document(plan: LabelPlan) -> dict[str, Any]:
     """Return a plan of labels as JSON values, sealed with its hash."""
-    document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, **encode(plan)}
-    document["names"] = dict(document["names"])
-    document["sha256"] = sha256_of(document)
-    return document
+    content = encode(plan)
+    return sealed(_FILE, {**content, "names": dict(content["names"])})
 
 
 def labels_bytes(plan: LabelPlan) -> bytes:
@@ -59,9 +55,5 @@ def load_labels(path: Path) -> LabelPlan:
 def parse_labels(raw: bytes, path: str) -> LabelPlan:
     """Read a label file's content; ``path`` is what errors call it. Errors as `load_labels`."""
     document = parse_sealed(raw, path, _FILE, edited_hint="it is never edited: plan the labels again")
-    if isinstance(document.get("names"), dict):
-        document["names"] = [[name, value] for name, value in sorted(document["names"].items())]
-    try:
-        return decode(LabelPlan, document)
-    except CodecError as error:
-        raise FileFormatError(error.what, path=path, pointer=pointer_text(error.pointer)) from None
+    as_pairs(document, "names")
+    return decoded(LabelPlan, document, path)
