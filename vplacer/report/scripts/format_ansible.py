@@ -26,7 +26,15 @@ from vplacer.report.scripts.ansible_library import BEGIN, HEAD, VARS
 from vplacer.report.scripts.formats import ScriptFormat
 from vplacer.report.scripts.powershell_text import ascii_comment
 from vplacer.report.scripts.vim_objects import Value, Vim, device_work, spec_members, vim
-from vplacer.report.scripts.words import api_name, comment, head_lines, step_title
+from vplacer.report.scripts.words import (
+    api_name,
+    checked_facts,
+    comment,
+    head_lines,
+    step_title,
+    stop_lines,
+    unsaid_steps,
+)
 from vplacer.report.scripts.yaml_text import fact, facts, quoted, title, vim_json
 
 _NEEDS: Final = (
@@ -39,16 +47,9 @@ _NEEDS: Final = (
 
 def write(script: Script) -> Written:
     """Return the playbook, and the steps that it stops at."""
-    unsaid = tuple(
-        Unsaid(item.number, item.step.effect, why)
-        for item in script.steps
-        if (why := _reason_unsaid(item.step.change)) is not None
-    )
+    unsaid = unsaid_steps(script, _reason_unsaid)
     reasons = {item.number: item.why for item in unsaid}
-    stops = ["", "THE PLAYBOOK STOPS at these steps; do them with `vplacer apply` or another format:"] + [
-        f"  - step {item.number}, {item.effect}: {item.why}" for item in unsaid
-    ]
-    lines = ["---", *_comment(head_lines(script, (*_NEEDS, *(stops if unsaid else ())))), ""]
+    lines = ["---", *_comment(head_lines(script, (*_NEEDS, *stop_lines(unsaid, "PLAYBOOK")))), ""]
     lines += ["- name: Carry a vplacer plan out", "  hosts: localhost", "  connection: local"]
     lines += [
         "  gather_facts: false",
@@ -133,12 +134,10 @@ def _step(item: ScriptStep, cannot: str | None) -> list[str]:
             body += ["- name: Let the other VM settle on a NUMA node"]
             body += ['  ansible.builtin.pause: {seconds: "{{ power_on_gap_seconds }}"}']
         body += _tasks(item.step.change, item)
-        if item.checks is not None:
-            picked = tuple(one for one in item.checks.facts if one[0] != "drs_override")
-            if picked:
-                body += _compare(
-                    "is as it should be", Guard(ObjectKind.VM, item.target.name, item.target.moid, picked)
-                )
+        if picked := checked_facts(item):
+            body += _compare(
+                "is as it should be", Guard(ObjectKind.VM, item.target.name, item.target.moid, picked)
+            )
     return [
         *_comment([step_title(item), *_undo(item)], "    "),
         f"    - name: {title(step_title(item))}",

@@ -15,7 +15,14 @@ from vplacer.report.scripts.bash_text import quoted
 from vplacer.report.scripts.formats import ScriptFormat
 from vplacer.report.scripts.govc_change import commands_of, reason_unsaid, undo_lines
 from vplacer.report.scripts.govc_library import FACTS_JQ, FUNCTIONS, OPTIONS
-from vplacer.report.scripts.words import comment, head_lines, step_title
+from vplacer.report.scripts.words import (
+    checked_facts,
+    comment,
+    head_lines,
+    step_title,
+    stop_lines,
+    unsaid_steps,
+)
 
 _NEEDS: Final = (
     "Needs bash 4 or later, jq, and govc 0.38 or later, with the account in the environment: GOVC_URL,",
@@ -26,13 +33,13 @@ _NEEDS: Final = (
 
 def write(script: Script) -> Written:
     """Return the script, and the steps that govc has no way to say."""
-    unsaid = tuple(
-        Unsaid(item.number, item.step.effect, why)
-        for item in script.steps
-        if (why := reason_unsaid(item.step.change)) is not None
-    )
+    unsaid = unsaid_steps(script, reason_unsaid)
     reasons = {item.number: item.why for item in unsaid}
-    lines = ["#!/usr/bin/env bash", *comment(head_lines(script, (*_NEEDS, *_stops(unsaid)))), ""]
+    lines = [
+        "#!/usr/bin/env bash",
+        *comment(head_lines(script, (*_NEEDS, *stop_lines(unsaid, "SCRIPT")))),
+        "",
+    ]
     lines += ["set -euo pipefail", "", *_constants(script, unsaid), ""]
     lines += [
         "# What vCenter says of a VM, in the words of the plan.",
@@ -45,16 +52,6 @@ def write(script: Script) -> Written:
         lines += [*_step(item, reasons.get(item.number)), ""]
     lines += [OPTIONS]
     return Written("\n".join(lines) + "\n", unsaid)
-
-
-def _stops(unsaid: tuple[Unsaid, ...]) -> list[str]:
-    if not unsaid:
-        return []
-    return [
-        "",
-        "THE SCRIPT STOPS at these steps; do them with `vplacer apply` or another format:",
-        *(f"  - step {item.number}, {item.effect}: {item.why}" for item in unsaid),
-    ]
 
 
 def _constants(script: Script, unsaid: tuple[Unsaid, ...]) -> list[str]:
@@ -107,9 +104,7 @@ def _use(target: Target) -> list[str]:
 
 
 def _checks(item: ScriptStep) -> list[str]:
-    if item.checks is None:
-        return []
-    facts = tuple(fact for fact in item.checks.facts if fact[0] != "drs_override")
+    facts = checked_facts(item)
     return [f'check_vm "$NAME" "$VM" {_json(facts)}'] if facts else []
 
 

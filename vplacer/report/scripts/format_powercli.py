@@ -21,7 +21,7 @@ from vplacer.report.scripts.formats import ScriptFormat
 from vplacer.report.scripts.powercli_library import FUNCTIONS, MAIN, PARAMETERS
 from vplacer.report.scripts.powershell_text import ascii_comment, fact, quoted, vim_lines
 from vplacer.report.scripts.vim_objects import DeviceWork, NewDevice, NewGroup, device_work, spec_members
-from vplacer.report.scripts.words import api_name, comment, head_lines, step_title
+from vplacer.report.scripts.words import api_name, checked_facts, comment, head_lines, step_title
 
 _NEEDS: Final = (
     "Needs VMware PowerCLI (VCF PowerCLI) and a connection: Connect-VIServer asks for the account.",
@@ -77,10 +77,8 @@ def _step(item: ScriptStep) -> list[str]:
     if item.pause:
         body.append("Start-Sleep -Seconds $PowerOnGapSeconds")
     body += change_lines(item.step.change, item.target, item.hardware_version)
-    if item.checks is not None:
-        facts = tuple(one for one in item.checks.facts if one[0] != "drs_override")
-        if facts:
-            body.append(f"Confirm-Vm {quoted(item.target.name)} {_id(item.target)} {_facts(facts)}")
+    if facts := checked_facts(item):
+        body.append(f"Confirm-Vm {quoted(item.target.name)} {_id(item.target)} {_facts(facts)}")
     head = _comment([step_title(item), *_undo(item)])
     return [*head, f"function Invoke-Step{item.number} {{", *(f"  {line}" for line in body), "}"]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from vplacer.plan.script.model import Consent, Script, ScriptStep
+from vplacer.plan.changes import Change
+from vplacer.plan.model import Fact
+from vplacer.plan.script.model import Consent, Script, ScriptStep, Unsaid
 from vplacer.report.plan_words import count
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -68,6 +70,28 @@ def _listed(title: str, names: tuple[str, ...]) -> list[str]:
 def api_name(name: str) -> str:
     """Escape a name as the API wants it (vSphere API: ManagedEntity.name)."""
     return name.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
+
+
+def unsaid_steps(script: Script, reason: Callable[[Change], str | None]) -> tuple[Unsaid, ...]:
+    """Return the steps that a language has no way to say. ``reason``: why not, None where it has."""
+    return tuple(
+        Unsaid(item.number, item.step.effect, why)
+        for item in script.steps
+        if (why := reason(item.step.change)) is not None
+    )
+
+
+def stop_lines(unsaid: Iterable[Unsaid], what: str) -> list[str]:
+    """Say in the head of a script or playbook (``what``) at which steps it stops."""
+    steps = [f"  - step {item.number}, {item.effect}: {item.why}" for item in unsaid]
+    title = f"THE {what} STOPS at these steps; do them with `vplacer apply` or another format:"
+    return ["", title, *steps] if steps else []
+
+
+def checked_facts(item: ScriptStep) -> tuple[tuple[str, Fact], ...]:
+    """Return what is read back after a step; a VM does not tell its own DRS level."""
+    facts = item.checks.facts if item.checks is not None else ()
+    return tuple(fact for fact in facts if fact[0] != "drs_override")
 
 
 def step_title(item: ScriptStep) -> str:
