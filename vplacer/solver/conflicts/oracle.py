@@ -63,10 +63,8 @@ class Oracle:
 
         If those held do not fit by themselves, that says nothing of the others.
         """
-        found = self._answer(asked)
-        if found is None or found.most is None or found.alone:
-            return False
-        return found.most < len(asked.counted)
+        most = self.most(asked)
+        return most is not None and most < len(asked.counted)
 
     def without_place(self, asked: Asked) -> bool:
         """Whether those held are proved to have no place by themselves."""
