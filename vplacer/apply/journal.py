@@ -26,9 +26,18 @@ _SUM_LENGTH: Final = 16
 _START: Final = "0" * _SUM_LENGTH
 
 
+SUFFIX: Final = ".journal"
+"""What the name of a journal has beside that of its plan file."""
+
+
 def journal_path(plan: Path) -> Path:
     """Return where the journal of a plan file is."""
-    return plan.with_name(plan.name + ".journal")
+    return plan.with_name(plan.name + SUFFIX)
+
+
+def plan_path(journal: Path) -> Path:
+    """Return where the plan file of a journal is."""
+    return journal.with_name(journal.name.removesuffix(SUFFIX))
 
 
 class Journal:

@@ -14,10 +14,7 @@ from vplacer.plan.model import FieldFact
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The first line. ``operation``: how ids of the operations begin; ``plan``: the plan file's name.
-
-    ``is_rollback``: the steps are the inverse ones of the plan's, in the opposite order.
-    """
+    """The first line. ``operation``: how ids of the operations begin; ``plan``: the plan file's name."""
 
     plan_sha256: str
     plan: str

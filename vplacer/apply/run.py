@@ -14,7 +14,7 @@ from vplacer.apply.events import Listener, Severity, ignore
 from vplacer.apply.executor import Executor
 from vplacer.apply.finish import finish
 from vplacer.apply.inverse import inverse_step
-from vplacer.apply.journal import Journal, demand_new
+from vplacer.apply.journal import Journal, demand_new, plan_path
 from vplacer.apply.lock import apply_lock
 from vplacer.apply.options import ApplyOptions
 from vplacer.apply.outcome import Outcome, ProblemKind, Status
@@ -103,7 +103,7 @@ def apply_plan(
             found = inspect(plan, world, options)
         demand_clear(plan, found)
         if confirm is not None and not confirm(found):
-            return _refused(plan)
+            return Outcome(Status.REFUSED, (), (), (), False, (), None, 0.0)
         opened = _opened(plan, journal, tool_version)
         made = Journal.create(journal, opened) if journal is not None else Journal.in_memory(opened)
         with contextlib.closing(made):
@@ -134,21 +134,13 @@ def resume(
         StaleError: another apply is under way.
         VSphereError: the vCenter cannot be read.
     """
-    with apply_lock(plan.source.instance_uuid, plan.source.vcenter, f"resume of {journal.name}", lock_folder):
-        made = Journal.reopen(journal)
-        with contextlib.closing(made):
-            _demand_same_plan(plan, made.state, journal)
-            if made.state.rolls_back:
-                return _roll_back(plan, port, options, made, clock, listener, stop or Stop())
-            tell = Teller(plan, clock, listener, len(plan.steps))
-            world = World(port, clock, options.timing, tell.warn)
-            world.made.update(made.state.made)
-            with _reached():
-                inventory = world.inventory()
-            _demand_consents(plan, plan.steps, options, clock)
-            made.write(Began(clock.now().isoformat(), "resume"))
-            run = _Run(plan, world, made, options, tell, stop or Stop(), inventory)
-            return run.forth(inventory, moved_since(plan, inventory, made.state), overlays)
+    with _reopened(plan, journal, "resume", lock_folder) as made:
+        if made.state.rolls_back:
+            return _roll_back(plan, port, options, made, clock, listener, stop or Stop())
+        run, inventory = _taken_up(
+            plan, plan.steps, port, options, made, clock, listener, stop or Stop(), "resume"
+        )
+        return run.forth(inventory, moved_since(plan, inventory, made.state), overlays)
 
 
 def preview_rollback(plan: Plan, journal: JournalState) -> RollbackPlan:
@@ -171,12 +163,8 @@ def roll_back(
 
     Errors as `resume`.
     """
-    who = f"rollback of {journal.name}"
-    with apply_lock(plan.source.instance_uuid, plan.source.vcenter, who, lock_folder):
-        made = Journal.reopen(journal)
-        with contextlib.closing(made):
-            _demand_same_plan(plan, made.state, journal)
-            return _roll_back(plan, port, options, made, clock, listener, stop or Stop())
+    with _reopened(plan, journal, "rollback", lock_folder) as made:
+        return _roll_back(plan, port, options, made, clock, listener, stop or Stop())
 
 
 def _roll_back(
@@ -188,16 +176,43 @@ def _roll_back(
     listener: Listener,
     stop: Stop,
 ) -> Outcome:
-    preview = rollback_plan(plan, journal.state)
-    tell = Teller(plan, clock, listener, len(preview.steps))
+    steps = rollback_plan(plan, journal.state).steps
+    run, inventory = _taken_up(plan, steps, port, options, journal, clock, listener, stop, "rollback")
+    return run.back(inventory)
+
+
+@contextlib.contextmanager
+def _reopened(plan: Plan, journal: Path, what: str, lock_folder: Path | None) -> Iterator[Journal]:
+    """Open the journal of an earlier process, with the lock held. ``what`` is done now, in a word."""
+    who = f"{what} of {journal.name}"
+    with (
+        apply_lock(plan.source.instance_uuid, plan.source.vcenter, who, lock_folder),
+        contextlib.closing(Journal.reopen(journal)) as made,
+    ):
+        _demand_same_plan(plan, made.state, journal)
+        yield made
+
+
+def _taken_up(
+    plan: Plan,
+    steps: Sequence[Step],
+    port: Port,
+    options: ApplyOptions,
+    journal: Journal,
+    clock: Clock,
+    listener: Listener,
+    stop: Stop,
+    mode: str,
+) -> tuple[_Run, Inventory]:
+    """Look at the world, ask for the consents that steps need, and note that a process goes on."""
+    tell = Teller(plan, clock, listener, len(steps))
     world = World(port, clock, options.timing, tell.warn)
     world.made.update(journal.state.made)
     with _reached():
         inventory = world.inventory()
-    _demand_consents(plan, preview.steps, options, clock)
-    journal.write(Began(clock.now().isoformat(), "rollback"))
-    run = _Run(plan, world, journal, options, tell, stop, inventory)
-    return run.back(inventory)
+    _demand_consents(plan, steps, options, clock)
+    journal.write(Began(clock.now().isoformat(), mode))
+    return _Run(plan, world, journal, options, tell, stop, inventory), inventory
 
 
 class _Run:
@@ -315,7 +330,7 @@ def _opened(plan: Plan, journal: Path | None, tool_version: str) -> Opened:
     sha256 = plan_sha256(plan)
     return Opened(
         plan_sha256=sha256,
-        plan=journal.name.removesuffix(".journal") if journal is not None else "",
+        plan=plan_path(journal).name if journal is not None else "",
         vcenter=plan.source.vcenter,
         instance_uuid=plan.source.instance_uuid,
         tool_version=tool_version or plan.tool_version,
@@ -355,11 +370,6 @@ def _demand_consents(plan: Plan, steps: Sequence[Step], options: ApplyOptions, c
 def _node_count(inventory: Inventory, host: str) -> int:
     found = inventory.host_by_moid.get(host)
     return len(found.numa_nodes) if found is not None else 0
-
-
-def _refused(plan: Plan) -> Outcome:
-    del plan
-    return Outcome(Status.REFUSED, (), (), (), False, (), None, 0.0)
 
 
 @contextlib.contextmanager

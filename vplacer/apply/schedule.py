@@ -62,10 +62,7 @@ class Schedule:
         self._open = [unit for unit in self._open if not self._is_over(unit)]
         if len(self.progress.running) >= self.options.parallelism:
             return None
-        taken = self._taken()
-        wave = min(
-            (self._waves[unit.index] for unit in self.units.units if not self._is_done(unit)), default=0
-        )
+        taken, wave = self._taken(), self._wave()
         best: tuple[float, ...] | None = None
         chosen = None
         for unit in self._open:
@@ -134,8 +131,12 @@ class Schedule:
         """Whether a unit has begun to disturb a VM and has not ended."""
         if not unit.resources or self._is_done(unit):
             return False
-        begun = self.progress.done | self.progress.running
-        return any(disrupts(step.change) and step.id in begun for step in unit.steps)
+        return any(self._has_disrupted(step) for step in unit.steps)
+
+    def _has_disrupted(self, step: Step) -> bool:
+        """Whether a step that disturbs a VM has begun, or has ended."""
+        begun = step.id in self.progress.done or step.id in self.progress.running
+        return begun and disrupts(step.change)
 
     def _is_done(self, unit: Unit) -> bool:
         return self._left[unit.index] == 0
@@ -173,8 +174,7 @@ class Schedule:
         """
         if len(unit.vms) == 1 or not self.is_active(unit):
             return None
-        begun = self.progress.done | self.progress.running
-        off = {step.vm for step in unit.steps if disrupts(step.change) and step.id in begun}
+        off = {step.vm for step in unit.steps if self._has_disrupted(step)}
         stack = [step for step in unit.steps if step.vm in off and step.id not in self.progress.done]
         if not stack:
             return None

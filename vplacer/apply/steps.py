@@ -53,8 +53,3 @@ def vm_name(plan: Plan, vm: str) -> str:
         return vm.removeprefix("new:")
     names = {item.vm or item.demand: item.name for item in plan.vms}
     return names.get(vm) or plan.name(vm)
-
-
-def irreversible_effects(steps: Iterable[Step]) -> list[Step]:
-    """Return the steps that nothing takes back."""
-    return [step for step in steps if step.undo is None]

@@ -65,11 +65,11 @@ class World:
 
     def inventory(self) -> Inventory:
         """Read everything."""
-        return self._patiently(self.port.read)
+        return self.patiently(self.port.read)
 
     def server_time(self) -> datetime:
         """Return the server's clock."""
-        return self._patiently(self.port.server_time)
+        return self.patiently(self.port.server_time)
 
     def vms(self, vms: Iterable[str]) -> dict[str, Vm]:
         """Read VMs of the plan, by the ids they have in it; those that do not exist are missing."""
@@ -77,14 +77,14 @@ class World:
         if not moids:
             return {}
         wanted = tuple(moids.values())
-        part = self._patiently(lambda: self.port.read_part(vms=wanted))
+        part = self.patiently(lambda: self.port.read_part(vms=wanted))
         found = {vm.moid: vm for vm in part.vms}
         return {vm: found[moid] for vm, moid in moids.items() if moid in found}
 
     def hosts(self, hosts: Iterable[str]) -> tuple[Host, ...]:
         """Read hosts."""
         wanted = tuple(hosts)
-        return self._patiently(lambda: self.port.read_part(hosts=wanted)).hosts
+        return self.patiently(lambda: self.port.read_part(hosts=wanted)).hosts
 
     def look(self, step: Step) -> Look:
         """Read all objects that a step is about, by their ids in the plan.
@@ -104,28 +104,21 @@ class World:
     def wait(self, tasks: Iterable[Task], timeout_s: float) -> tuple[TaskResult, ...]:
         """Wait until at least one task ends; empty = the time is up."""
         wanted = tuple(tasks)
-        return self._patiently(lambda: self.port.wait(wanted, timeout_s))
+        return self.patiently(lambda: self.port.wait(wanted, timeout_s))
 
     def own_tasks(self, object_: str, since: datetime) -> list[SeenTask]:
         """Return the tasks that this account has started at an object, the oldest first."""
         # A second of grace: servers write times in different precision.
         start = since - timedelta(seconds=1)
-        seen = self._patiently(lambda: self.port.tasks_since(object_, start))
+        seen = self.patiently(lambda: self.port.tasks_since(object_, start))
         return [item for item in seen if item.user == self.port.user]
 
-    def all_tasks(self, object_: str, since: datetime) -> tuple[SeenTask, ...]:
-        """Return the tasks of an object, whoever started them."""
-        return self._patiently(lambda: self.port.tasks_since(object_, since))
+    def _drs_level(self, cluster: str, moid: str) -> str | None:
+        part = self.patiently(lambda: self.port.read_part(clusters=(cluster,)))
+        return next((dict(item.drs_overrides).get(moid) for item in part.clusters), None)
 
     def patiently(self, ask: Callable[[], T]) -> T:
         """Ask something that changes nothing, again and again while the connection is broken."""
-        return self._patiently(ask)
-
-    def _drs_level(self, cluster: str, moid: str) -> str | None:
-        part = self._patiently(lambda: self.port.read_part(clusters=(cluster,)))
-        return next((dict(item.drs_overrides).get(moid) for item in part.clusters), None)
-
-    def _patiently(self, ask: Callable[[], T]) -> T:
         delay = self.timing.reconnect_s
         for attempt in range(self.timing.reconnect_attempts + 1):
             try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from vplacer.apply.clock import MachineClock
 from vplacer.apply.events import Listener, ignore
+from vplacer.apply.journal import SUFFIX, demand_new, journal_path, plan_path, read_journal
 from vplacer.apply.options import ApplyOptions
 from vplacer.apply.stop import Stop
 from vplacer.errors import AmbiguousObjectError, FileFormatError, RequestError, UnknownObjectError
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from vplacer.apply.preflight import Preflight
     from vplacer.apply.rollback_plan import RollbackPlan
     from vplacer.plan.model import Plan
-
-_SUFFIX = ".journal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ def plan_files(path: Path) -> PlanFiles:
         UnknownObjectError: there is no such file.
         FileFormatError: it is a journal whose plan is not beside it.
     """
-    if not path.name.endswith(_SUFFIX):
-        return PlanFiles(path, path.with_name(path.name + _SUFFIX))
-    plan = path.with_name(path.name.removesuffix(_SUFFIX))
+    if not path.name.endswith(SUFFIX):
+        return PlanFiles(path, journal_path(path))
+    plan = plan_path(path)
     if not path.exists():
         raise UnknownObjectError("there is no journal", obj=str(path))
     if not plan.exists():
@@ -80,10 +79,8 @@ def unfinished(folder: Path) -> PlanFiles:
         UnknownObjectError: there is none.
         AmbiguousObjectError: there are several.
     """
-    from vplacer.apply.journal import read_journal
-
     found = []
-    for path in sorted(folder.glob("*" + _SUFFIX)):
+    for path in sorted(folder.glob("*" + SUFFIX)):
         try:
             closed = read_journal(path).closed
         except (FileFormatError, RequestError):
@@ -161,7 +158,6 @@ def run_apply(
         OutputError: the journal cannot be written.
     """
     import vplacer
-    from vplacer.apply.journal import demand_new
     from vplacer.apply.run import apply_plan
 
     plan = load_applyable(job.files.plan)
@@ -183,7 +179,6 @@ def run_apply(
 
 def run_resume(job: ApplyJob, world: World, watch: Watch) -> Outcome:
     """Go on with an apply or a rollback that stopped or was killed. Errors as `run_apply`."""
-    from vplacer.apply.journal import read_journal
     from vplacer.apply.run import resume
 
     plan = show_plan(job.files.plan)
@@ -208,7 +203,6 @@ def preview(job: ApplyJob) -> tuple[Plan, RollbackPlan]:
         UnknownObjectError, FileFormatError: there is no journal, or it is damaged.
         ConsentMissing: what it would do needs a consent that was not given.
     """
-    from vplacer.apply.journal import read_journal
     from vplacer.apply.run import preview_rollback
 
     plan = show_plan(job.files.plan)
