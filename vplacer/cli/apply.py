@@ -11,6 +11,7 @@ from vplacer.cli import failure
 from vplacer.cli.apply_options import (
     apply_options_of,
     consent_params,
+    format_param,
     pace_params,
     vcenter_of,
     vcenter_params,
@@ -234,12 +235,7 @@ command = Command(
             help="Change nothing: compare, ask the server about each step, and say what stands in the way.",
         ),
         click.Option(["--yes"], is_flag=True, help="With --request: do not ask."),
-        click.Option(
-            ["--format"],
-            type=click.Choice(["text", "json", "ndjson"]),
-            default="text",
-            help="text for people; ndjson: one event a line while it runs; json: how it ended.",
-        ),
+        format_param(),
         *consent_params(),
         *pace_params(),
         *vcenter_params(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vplacer.apply.events import ApplyEvent, EventType
 from vplacer.cli.common import Common
+from vplacer.cli.progress import started_bar
 from vplacer.errors import VplacerError
 
 if TYPE_CHECKING:
@@ -106,19 +107,6 @@ class Display:
 
     def _bar(self, total: int) -> tuple[Progress, TaskID]:
         if self._rich is None or self._task is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-            common = self._common
-            console = Console(file=common.stderr, no_color=not common.color(common.stderr))
-            self._rich = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=30),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=console,
-                transient=True,
-            )
+            self._rich = started_bar(self._common)
             self._task = self._rich.add_task("steps", total=total)
-            self._rich.start()
         return self._rich, self._task

@@ -22,6 +22,16 @@ _VCENTER = "The vCenter"
 _PATH = click.Path(path_type=Path)
 
 
+def format_param() -> click.Option:
+    """Return how an apply or a rollback is told, new for each command."""
+    return click.Option(
+        ["--format"],
+        type=click.Choice(["text", "json", "ndjson"]),
+        default="text",
+        help="text for people; ndjson: one event a line while it runs; json: how it ended.",
+    )
+
+
 def consent_params() -> list[click.Parameter]:
     """Return the consents, new for each command."""
     return [

@@ -33,13 +33,7 @@ def carry_out(
         display.write(first_line(common.clock(), vplacer.__version__))
     resume = f"vplacer apply --resume {job.files.plan}"
     try:
-        with stop_on_signals(
-            watch.stop,
-            has_begun=lambda: display.has_begun,
-            running=lambda: display.running,
-            say=display.say,
-            resume=resume,
-        ) as signalled:
+        with stop_on_signals(watch.stop, display, resume=resume) as signalled:
             outcome = work(watch)
     except VplacerError as error:
         display.error(error)

@@ -18,6 +18,24 @@ def progress_for(common: Common) -> Progress:
     return _Bar(common) if common.interactive() else NoProgress()
 
 
+def started_bar(common: Common) -> RichProgress:
+    """Return a bar on standard error that leaves nothing behind; it is shown from now on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    bar = RichProgress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(file=common.stderr, no_color=not common.color(common.stderr)),
+        transient=True,
+    )
+    bar.start()
+    return bar
+
+
 class _Bar:
     """One transient bar; a new title replaces the old one."""
 
@@ -47,18 +65,5 @@ class _Bar:
 
     def _started(self) -> RichProgress:
         if self._rich is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as RichProgress
-
-            console = Console(file=self._common.stderr, no_color=not self._common.color(self._common.stderr))
-            self._rich = RichProgress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=30),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=console,
-                transient=True,
-            )
-            self._rich.start()
+            self._rich = started_bar(self._common)
         return self._rich

@@ -38,13 +38,8 @@ def _run(ctx: click.Context, /, plan: Path, **values: Any) -> int:
     display = Display(common, values["format"], quiet=common.verbose == 0)
     watch = Watch(display)
     try:
-        with stop_on_signals(
-            watch.stop,
-            has_begun=lambda: display.has_begun,
-            running=lambda: display.running,
-            say=display.say,
-            resume="nothing: it was a rehearsal, nothing",
-        ) as signalled:
+        resume = "nothing: it was a rehearsal, nothing"
+        with stop_on_signals(watch.stop, display, resume=resume) as signalled:
             result = run_rehearse(job, world, watch)
     finally:
         display.finish()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from vplacer.cli import failure
 from vplacer.cli.apply_options import (
     apply_options_of,
     consent_params,
+    format_param,
     pace_params,
     vcenter_of,
     vcenter_params,
@@ -19,6 +20,10 @@ from vplacer.cli.common import Command, Common, common_of, examples
 from vplacer.cli.confirm import confirmed, demand_person
 from vplacer.cli.output import emit, remark
 from vplacer.cli.run import world_for
+
+if TYPE_CHECKING:
+    from vplacer.apply.rollback_plan import RollbackPlan
+    from vplacer.plan.model import Plan
 
 
 @click.pass_context
@@ -31,7 +36,7 @@ def _run(ctx: click.Context, /, plan: Path, **values: Any) -> int:
     options, files = apply_options_of(values), plan_files(plan)
     format = values["format"]
     if values["dry_run"]:
-        emit(common, _shown(common, ApplyJob(files, SourceOptions(), options), format))
+        emit(common, _shown(common, *preview(ApplyJob(files, SourceOptions(), options)), format))
         return failure.OK
     job = ApplyJob(files, vcenter_of(ctx, common, values), options)
     hint = "give --yes; --dry-run shows what would be done"
@@ -40,17 +45,14 @@ def _run(ctx: click.Context, /, plan: Path, **values: Any) -> int:
     read, what = preview(job)
     demand_rollback_consents(read, what, options, world)
     if format == "text":
-        emit(common, _shown(common, job, format))
+        emit(common, _shown(common, read, what, format))
     if not confirmed(common, read.source.vcenter, yes=values["yes"]):
         remark(common, "that is not the vCenter's name; nothing was changed")
         return failure.BAD_USAGE
     return carry_out(common, job, read, format, lambda watch: run_rollback(job, world, watch))
 
 
-def _shown(common: Common, job: Any, format: str) -> str:
-    from vplacer.jobs.apply import preview
-
-    plan, what = preview(job)
+def _shown(common: Common, plan: Plan, what: RollbackPlan, format: str) -> str:
     if format == "text":
         from vplacer.report.apply_text import rollback_text
         from vplacer.report.style import Style
@@ -76,12 +78,7 @@ command = Command(
             help="Show what would be done, from the journal alone; change nothing.",
         ),
         click.Option(["--yes"], is_flag=True, help="Do not ask."),
-        click.Option(
-            ["--format"],
-            type=click.Choice(["text", "json", "ndjson"]),
-            default="text",
-            help="text for people; ndjson: one event a line while it runs; json: how it ended.",
-        ),
+        format_param(),
         *consent_params(),
         *pace_params(),
         *vcenter_params(),

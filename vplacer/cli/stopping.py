@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from vplacer.apply.stop import Stop, StopLevel
 from vplacer.cli import failure
+
+if TYPE_CHECKING:
+    from vplacer.cli.apply_display import Display
 
 _SHOWN = 6
 
@@ -22,23 +26,14 @@ class Signalled:
 
 
 @contextmanager
-def stop_on_signals(
-    stop: Stop,
-    *,
-    has_begun: Callable[[], bool],
-    running: Callable[[], Mapping[str, str]],
-    say: Callable[[str], None],
-    resume: str,
-) -> Iterator[Signalled]:
+def stop_on_signals(stop: Stop, display: Display, *, resume: str) -> Iterator[Signalled]:
     """Make the first signal a wish to stop, the second one to detach; a third ends the process.
 
     Before anything has begun they end it at once.
 
     Args:
         stop: is asked.
-        has_begun: whether something may have been changed.
-        running: names of the steps that run.
-        say: shows a line.
+        display: knows what has begun and what runs, and shows lines.
         resume: the command that goes on.
     """
     told = Signalled()
@@ -49,15 +44,15 @@ def stop_on_signals(
     def on_signal(number: int, frame: FrameType | None) -> None:
         del frame
         code = 128 + number
-        if not has_begun() or stop.level is StopLevel.DETACH:
+        if not display.has_begun or stop.level is StopLevel.DETACH:
             raise KeyboardInterrupt if code == failure.INTERRUPTED else SystemExit(code)
         told.exit_code = code
-        names = list(running().values())
+        names = list(display.running.values())
         if stop.request() is StopLevel.GRACEFUL:
             waits = f"waiting for {_listed(names)}" if names else "waiting for what is under way"
-            say(f"stopping: nothing new is begun, {waits}; again: do not wait")
+            display.say(f"stopping: nothing new is begun, {waits}; again: do not wait")
         else:
-            say(
+            display.say(
                 f"letting go: {_listed(names) or 'what runs'} goes on in the vCenter; {resume} finds it again"
             )
 

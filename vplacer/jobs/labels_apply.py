@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vplacer.errors import FileFormatError, RequestError, UsageError
+from vplacer.errors import FileFormatError, UsageError
 from vplacer.jobs.file_kind import FileKind, kind_of
 from vplacer.jobs.overlays import find_overlays
 from vplacer.jobs.source import WORKERS, SourceOptions, read_source
+from vplacer.jobs.vcenter_port import demand_same_vcenter
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
@@ -98,14 +99,13 @@ def _at_vcenter(
     from vplacer.vsphere.writer import VCenterPort
 
     uuid = plan.source.instance_uuid
-    if session.about.instance_uuid != uuid:
-        raise RequestError(
-            "this is not the vCenter that the labels were planned for; nothing was changed",
-            obj=source.vcenter,
-            why=f"its instance UUID is {session.about.instance_uuid or 'not told'}, the plan is for "
-            f"{plan.source.vcenter} ({uuid})",
-            hint="connect to that vCenter, or plan the labels of this one",
-        )
+    demand_same_vcenter(
+        plan.source,
+        source.vcenter or "",
+        session.about.instance_uuid,
+        made="the labels were planned",
+        again="plan the labels of this one",
+    )
     overlays = find_overlays(source.overlays, (), None, world.environ, uuid).items
     port = VCenterPort(session, workers=WORKERS)
 

@@ -14,7 +14,7 @@ from vplacer.jobs.source import WORKERS, SourceOptions, login_of
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
-    from vplacer.plan.model import Plan
+    from vplacer.plan.model import Plan, Source
     from vplacer.port import Port
 
 
@@ -42,18 +42,36 @@ def reached(options: SourceOptions, world: World, plan: Plan) -> Iterator[Reache
         raise UsageError("no vCenter was named", hint="give --vcenter HOST")
     login = options.login or login_of(options.vcenter, options, world)
     with Session.connect(login.connect, login.credentials) as session:
-        _demand_same(plan, options.vcenter, session.about.instance_uuid)
+        demand_same_vcenter(
+            plan.source,
+            options.vcenter,
+            session.about.instance_uuid,
+            made="the plan was made",
+            again="plan for this one",
+        )
         uuid = plan.source.instance_uuid
         overlays = find_overlays(options.overlays, (), None, world.environ, uuid)
         yield Reached(VCenterPort(session, workers=WORKERS), overlays.items)
 
 
-def _demand_same(plan: Plan, address: str, uuid: str) -> None:
-    if plan.source.instance_uuid != uuid:
+def demand_same_vcenter(source: Source, address: str, uuid: str, *, made: str, again: str) -> None:
+    """Refuse another vCenter than the one that something was planned for.
+
+    Args:
+        source: what it was planned from.
+        address: the vCenter that answers, as the user named it.
+        uuid: its instance UUID; "" = not told.
+        made: what was done for the other one ("the plan was made").
+        again: what to do for this one.
+
+    Raises:
+        RequestError: it is another.
+    """
+    if source.instance_uuid != uuid:
         raise RequestError(
-            "this is not the vCenter that the plan was made for; nothing was changed",
+            f"this is not the vCenter that {made} for; nothing was changed",
             obj=address,
-            why=f"its instance UUID is {uuid or 'not told'}, the plan is for {plan.source.vcenter} "
-            f"({plan.source.instance_uuid})",
-            hint="connect to that vCenter, or plan for this one",
+            why=f"its instance UUID is {uuid or 'not told'}, the plan is for {source.vcenter} "
+            f"({source.instance_uuid})",
+            hint=f"connect to that vCenter, or {again}",
         )
