@@ -1,1 +1,1 @@
-"""Rules over a snapshot and the violations of the judge."""
+"""Rules with stable ids over a snapshot, its topologies and the violations of the judge."""

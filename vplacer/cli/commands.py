@@ -39,6 +39,8 @@ TREE: Final = Branch(
         "rehearse": Leaf("rehearse", "Carry a plan out at a simulated vCenter, and show what happens."),
         "apply": Leaf("apply", "Carry out a plan, or go on with it."),
         "rollback": Leaf("rollback", "Take back what was carried out of a plan."),
+        "audit": Leaf("audit", "Find VMs whose GPUs, NICs, memory and vCPUs have drifted apart."),
+        "rule": Leaf("rule", "Explain a rule of the audit, or list them all."),
         "collect": Leaf("collect", "Read a vCenter into a snapshot file."),
         "topology": Branch(
             "Look at what hangs on which NUMA node, PCIe switch and NVLink.",

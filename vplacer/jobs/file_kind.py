@@ -25,6 +25,7 @@ class FileKind(Enum):
     LABELS = "a plan of labels"
     JOURNAL = "the journal of an apply"
     DOCTOR = "a report of `vplacer doctor`"
+    AUDIT = "a report of `vplacer audit`"
 
 
 # A quotation mark inside a JSON text is escaped, so that no description of a VM looks like one of these.
@@ -38,6 +39,7 @@ _KINDS: Final = {
     b"vplacer-snapshot": FileKind.SNAPSHOT,
     b"vplacer-lab-state": FileKind.LAB_STATE,
     b"vplacer-doctor": FileKind.DOCTOR,
+    b"vplacer-audit": FileKind.AUDIT,
 }
 # The first line of a report in text or Markdown.
 _REPORT_RE: Final = re.compile(rb"^(?:# )?vplacer doctor\b")

@@ -46,10 +46,14 @@ class AsToday:
         static cards and node numbers become the equal on another host, a VM that floats goes on floating.
         """
         today = self.reader.read(vm, Policy.PREFERRED)
-        mode = self._mode(vm, today)
+        mode = self.mode(vm, today)
         reason = self._why_left(vm, today, mode)
         if reason is not None:
             return LeftAlone(vm.moid, vm.name, reason)
+        return self.demand(vm, today, mode, priority)
+
+    def demand(self, vm: Vm, today: TodaysDevices, mode: AffinityMode, priority: int) -> Demand:
+        """Return a VM as a demand, whether it can be moved or not."""
         return demand_as_today(
             vm, today, mode, priority, self.figures.weight_milli(today.gpus), self._home(vm)
         )
@@ -65,7 +69,7 @@ class AsToday:
             reason = "its vCPUs are tied to physical CPUs of its host (CPU affinity); clear that first"
         return reason or why_not_static(vm, mode, bool(today.static))
 
-    def _mode(self, vm: Vm, today: TodaysDevices) -> AffinityMode:
+    def mode(self, vm: Vm, today: TodaysDevices) -> AffinityMode:
         """Return the mode that says of a VM what is so today."""
         if today.static:
             return AffinityMode.PIN

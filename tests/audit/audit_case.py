@@ -1,0 +1,78 @@
+"""Builds the subject of one audit case: a site, and what was measured on its hosts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from vplacer.audit.settings import Settings
+from vplacer.audit.subject import Subject
+from vplacer.inventory.measured import ESXTOP, MeasuredHome, Spread
+from vplacer.inventory.overlay import Overlay, OverlayHome
+from vplacer.inventory.site_load import load_site_text
+from vplacer.inventory.vcenter import Gap, Inventory
+
+MEASURED_AT = "2024-12-31T23:00:00Z"
+
+
+def merged(base: Any, change: Any) -> Any:
+    """Return a document with another laid over it: mappings by key, lists of named things by name."""
+    if isinstance(base, dict) and isinstance(change, dict):
+        return {**base, **{key: merged(base.get(key), value) for key, value in change.items()}}
+    if isinstance(base, list) and isinstance(change, list) and _named(base) and _named(change):
+        laid = {item["name"]: item for item in change}
+        kept = [merged(item, laid.pop(item["name"])) if item["name"] in laid else item for item in base]
+        return [*kept, *laid.values()]
+    return change
+
+
+def _named(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, dict) and "name" in item for item in items)
+
+
+def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
+    """Return the subject of a case: keys `change`, `measured`, `gaps`, `settings`."""
+    document = {"format_version": 1, **merged(site, case.get("change", {}))}
+    loaded = load_site_text(json.dumps(document), "site.yaml")
+    inventory = loaded.inventory
+    gaps = tuple(Gap(**gap) for gap in case.get("gaps", ()))
+    if gaps:
+        inventory = Inventory(**{**inventory.__dict__, "gaps": gaps})
+    overlays = (*loaded.overlays, *_measured(inventory, case.get("measured", {})))
+    return Subject(inventory, overlays, Settings(**case.get("settings", {})))
+
+
+def _measured(inventory: Inventory, told: Mapping[str, Any]) -> tuple[Overlay, ...]:
+    """Make an overlay of each host that a measured VM is on; null = the VM was not seen there."""
+    by_host: dict[str, list[OverlayHome]] = {}
+    vms = {vm.name: vm for vm in inventory.vms}
+    for name, home in told.items():
+        vm = vms[name]
+        assert vm.host is not None
+        assert vm.instance_uuid is not None
+        homes = by_host.setdefault(vm.host, [])
+        if home is not None:
+            homes.append(OverlayHome(vm.instance_uuid, _home(home)))
+    return tuple(
+        Overlay(
+            host=host.name,
+            host_uuid=host.uuid,
+            vcenter_uuid=inventory.about.instance_uuid,
+            created=MEASURED_AT,
+            source=ESXTOP,
+            homes=tuple(by_host[host.moid]),
+        )
+        for host in inventory.hosts
+        if host.moid in by_host
+    )
+
+
+def _home(told: Mapping[str, Any]) -> MeasuredHome:
+    spreads = {
+        key: Spread(*value) if isinstance(value, list) else Spread(value, value, value)
+        for key, value in told.items()
+        if key in ("locality_percent", "local_mib", "remote_mib")
+    }
+    plain = {key: value for key, value in told.items() if key not in spreads and key != "nodes"}
+    return MeasuredHome(nodes=tuple(told["nodes"]), at=MEASURED_AT, **spreads, **plain)

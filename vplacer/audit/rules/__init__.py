@@ -1,0 +1,1 @@
+"""One module a rule: see `vplacer.audit.registry`."""

@@ -1,0 +1,127 @@
+"""Runs rules over a subject, and makes the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from vplacer.audit.model import (
+    AuditFinding,
+    AuditReport,
+    Hit,
+    Missing,
+    NotEvaluated,
+    Rule,
+    RuleResult,
+    Untold,
+    Waived,
+)
+from vplacer.audit.places import places_of, where
+from vplacer.audit.subject import Subject
+from vplacer.inventory.canonical import sha256_of
+from vplacer.inventory.moids import moid_order
+from vplacer.inventory.vcenter import Inventory
+
+_EMPTY: Final = "no host was read: there is none, or the account sees none"
+
+Waive = Callable[[AuditFinding], Waived | None]
+
+
+def no_waiver(_finding: AuditFinding) -> Waived | None:
+    """Waive nothing."""
+    return None
+
+
+def run_audit(subject: Subject, rules: Iterable[Rule], waive: Waive = no_waiver) -> AuditReport:
+    """Apply rules to a subject.
+
+    Args:
+        subject: the vCenter.
+        rules: those to apply.
+        waive: the waiver that holds for a finding, or None.
+    """
+    findings: list[AuditFinding] = []
+    results: list[RuleResult] = []
+    for rule in rules:
+        found: list[AuditFinding] = []
+        untold: list[Untold] = []
+        for item in rule.find(subject):
+            if isinstance(item, NotEvaluated):
+                untold.append(Untold(places_of(subject.inventory, item), item.why))
+            else:
+                found.append(_waived(_finding(subject, rule, item), waive))
+        findings += found
+        waived = sum(1 for finding in found if finding.waived is not None)
+        results.append(RuleResult(rule, len(found), waived, tuple(untold)))
+    inventory = subject.inventory
+    return AuditReport(
+        about=inventory.about,
+        taken_at=inventory.taken_at,
+        counts={
+            "clusters": len(inventory.clusters),
+            "hosts": len(inventory.hosts),
+            "vms": sum(1 for vm in inventory.vms if not vm.template),
+            "gpus": sum(len(topology.gpus) for topology in subject.topologies.values()),
+        },
+        findings=tuple(sorted(findings, key=_order)),
+        rules=tuple(results),
+        missing=_missing(inventory),
+    )
+
+
+def _missing(inventory: Inventory) -> tuple[Missing, ...]:
+    named = (inventory.clusters, inventory.hosts, inventory.vms, inventory.pools, inventory.datastores)
+    names = {item.moid: item.name for items in named for item in items}
+    found = [Missing(g.object, names.get(g.object), g.path, g.kind, g.reason) for g in inventory.gaps]
+    if not inventory.hosts:
+        found.append(Missing(inventory.about.instance_uuid, None, "hosts", "empty", _EMPTY))
+    return tuple(found)
+
+
+def _finding(subject: Subject, rule: Rule, hit: Hit) -> AuditFinding:
+    inventory = subject.inventory
+    host, cluster = where(inventory, hit)
+    vm = inventory.vm_by_moid.get(hit.vm or "")
+    owner = subject.owner(vm) if vm is not None else None
+    return AuditFinding(
+        rule=rule.id,
+        fingerprint=_fingerprint(subject, rule, hit),
+        severity=hit.severity or rule.severity,
+        certainty=hit.certainty,
+        text=hit.text,
+        fix=hit.fix or rule.fix,
+        places=places_of(inventory, hit),
+        vm=hit.vm,
+        host=host,
+        cluster=cluster,
+        device=hit.device,
+        mendable=hit.mendable and owner is None,
+        owner=owner,
+        numbers=hit.numbers,
+    )
+
+
+def _fingerprint(subject: Subject, rule: Rule, hit: Hit) -> str:
+    """Name a finding by what it is about: not by its figures, nor by where a VM runs today."""
+    inventory = subject.inventory
+    vm = inventory.vm_by_moid.get(hit.vm or "")
+    about = (vm.instance_uuid or vm.moid) if vm is not None else hit.vm or hit.host or hit.cluster or ""
+    return sha256_of([inventory.about.instance_uuid, rule.id, about, hit.device or "", hit.key])[:16]
+
+
+def _waived(finding: AuditFinding, waive: Waive) -> AuditFinding:
+    found = waive(finding)
+    return finding if found is None else replace(finding, waived=found)
+
+
+def _order(finding: AuditFinding) -> tuple[object, ...]:
+    ids = (finding.cluster or "", finding.host or "", finding.vm or "")
+    return (
+        finding.severity.rank,
+        finding.rule,
+        *(moid_order(moid) for moid in ids),
+        finding.device or "",
+        finding.text,
+        finding.fingerprint,
+    )

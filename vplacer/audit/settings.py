@@ -1,0 +1,28 @@
+"""From which figure on something is a finding: what a user may set of the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Thresholds.
+
+    Args:
+        locality_percent: measured share of a VM's memory on its home nodes below which it is a finding.
+        migrations: moves by the NUMA scheduler seen while it was measured, or per day since power-on where
+            that is known, from which on they are many.
+        idle_days: days without work after which an assigned GPU is idle.
+        off_days: days after which a VM that is off holds its devices for long.
+        loss_hosts: hosts whose loss must be survivable.
+    """
+
+    locality_percent: int = 80
+    migrations: int = 10
+    idle_days: int = 7
+    off_days: int = 30
+    loss_hosts: int = 1
+
+
+DEFAULTS = Settings()

@@ -1,0 +1,121 @@
+"""`vplacer audit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vplacer.cli import failure
+from vplacer.cli.common import Command, Common, common_of, examples
+from vplacer.cli.output import emit, remark, warn
+from vplacer.cli.run import world_for
+from vplacer.cli.source_options import source_of, source_params
+
+if TYPE_CHECKING:
+    from vplacer.audit.model import AuditReport
+
+FORMATS = ("text", "json")
+FAIL_ON = ("error", "warning", "note", "never")
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, **values: Any) -> int:
+    from vplacer.audit.settings import Settings
+    from vplacer.jobs.audit import AuditOptions, run_audit_job
+
+    common = common_of(ctx)
+    shown = values["format"]
+    options = AuditOptions(
+        source=source_of(ctx, common, values),
+        select=values["select"],
+        ignore=values["ignore"],
+        settings=Settings(locality_percent=values["locality_percent"]),
+        output=values["output"],
+    )
+    report = run_audit_job(
+        options,
+        world_for(common, machine=shown != "text"),
+        lambda found: _text(found, shown, common, saving=True),
+    )
+    if options.output is None:
+        emit(common, _text(report, shown, common))
+    else:
+        from vplacer.report.audit_text import last_line
+
+        remark(common, f"{options.output}: {last_line(report)}")
+    if not report.complete and not options.source.allow_incomplete:
+        warn(common, "part of the inventory could not be read: no finding there proves nothing")
+    return exit_code(report, values["fail_on"])
+
+
+def _text(report: AuditReport, format: str, common: Common, *, saving: bool = False) -> str:
+    if format == "text":
+        from vplacer.report.audit_text import audit_text
+        from vplacer.report.style import PLAIN, Style
+
+        style = PLAIN if saving else Style(common.color(common.stdout))
+        return audit_text(report, details=common.verbose > 0, style=style)
+    from vplacer.report.audit_formats import audit_format
+
+    return audit_format(format)(report)
+
+
+def exit_code(report: AuditReport, fail_on: str) -> int:
+    """Return 5 for an incomplete inventory, whatever else; 2 for findings as bad as ``fail_on``; else 0."""
+    from vplacer.audit.model import Severity
+
+    if not report.complete:
+        return failure.UNDECIDED
+    if fail_on != "never" and report.open_at(Severity(fail_on)):
+        return failure.CHANGES
+    return failure.OK
+
+
+command = Command(
+    "audit",
+    callback=_run,
+    help="Find VMs whose GPUs, NICs, memory and vCPUs have drifted apart, and what stands in the way of "
+    "mending it; changes nothing. Exit code 2: findings as bad as --fail-on; 5: part of the inventory could "
+    "not be read, whatever else was found.",
+    params=[
+        click.Option(
+            ["--format"],
+            type=click.Choice(FORMATS),
+            default="text",
+            show_default=True,
+            help="text for people, json for programs.",
+        ),
+        click.Option(
+            ["-o", "--output"],
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Write the report there instead of to the screen.",
+        ),
+        click.Option(
+            ["--fail-on"],
+            envvar="VPLACER_AUDIT_FAIL_ON",
+            type=click.Choice(FAIL_ON),
+            default="error",
+            show_default=True,
+            help="End with exit code 2 for findings as bad as this, or worse.",
+        ),
+        click.Option(["--select"], metavar="RULE", multiple=True, help="Only this rule; more than once."),
+        click.Option(["--ignore"], metavar="RULE", multiple=True, help="Not this rule; more than once."),
+        click.Option(
+            ["--locality-percent"],
+            metavar="N",
+            type=click.IntRange(1, 100),
+            default=80,
+            show_default=True,
+            help="Measured memory locality below which it is a finding.",
+        ),
+        *source_params(),
+    ],
+    epilog=examples(
+        "vplacer audit --lab nvswitch",
+        "vplacer audit --vcenter vc.example.com --username ro@vsphere.local --fail-on warning",
+        "vplacer rule VPL001",
+    ),
+)

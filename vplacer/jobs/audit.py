@@ -1,0 +1,70 @@
+"""Audits a vCenter, or what was saved of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vplacer.inventory.files import write_file
+from vplacer.jobs.file_kind import FileKind
+from vplacer.jobs.output_file import check_output, refuse_one_file_twice
+from vplacer.jobs.source import SourceOptions, read_source, source_files
+from vplacer.jobs.world import World
+
+if TYPE_CHECKING:
+    from vplacer.audit.model import AuditReport
+    from vplacer.audit.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What to audit.
+
+    Args:
+        source: where the inventory comes from.
+        select: rules to apply, by id or name; empty = all.
+        ignore: rules to leave out.
+        settings: thresholds; None = the defaults.
+        output: where the report goes too; None = nowhere.
+    """
+
+    source: SourceOptions
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    settings: Settings | None = None
+    output: Path | None = field(default=None)
+
+
+def run_audit_job(
+    options: AuditOptions, world: World, render_file: Callable[[AuditReport], str]
+) -> AuditReport:
+    """Audit; write the report if asked to. What cannot be read is part of the report, not an error.
+
+    Args:
+        options: the source and the rules.
+        world: the outside.
+        render_file: makes the text of the report file.
+
+    Raises:
+        VplacerError: the source cannot be opened at all, a rule is not known, the report cannot be written.
+    """
+    from vplacer.audit.registry import chosen_rules
+    from vplacer.audit.run import run_audit
+    from vplacer.audit.settings import DEFAULTS
+    from vplacer.audit.subject import Subject
+
+    rules = chosen_rules(options.select, options.ignore)
+    if options.output is not None:
+        refuse_one_file_twice(options.output, options.source.record)
+        inputs = source_files(options.source)
+        check_output(options.output, FileKind.AUDIT, inputs=inputs, force=options.source.force)
+    reading = read_source(replace(options.source, allow_incomplete=True), world)
+    subject = Subject(
+        reading.inventory, reading.overlays, options.settings or DEFAULTS, told=reading.findings
+    )
+    report = run_audit(subject, rules)
+    if options.output is not None:
+        write_file(options.output, render_file(report).encode())
+    return report
