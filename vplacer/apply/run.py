@@ -327,14 +327,15 @@ def _apply_lock(
 
 
 def _opened(plan: Plan, journal: Path | None, tool_version: str) -> Opened:
-    sha256 = plan_sha256(plan)
+    # Without a journal nobody asks later whether this was the same plan, and hashing a large one takes long.
+    sha256 = plan_sha256(plan) if journal is not None else ""
     return Opened(
         plan_sha256=sha256,
         plan=plan_path(journal).name if journal is not None else "",
         vcenter=plan.source.vcenter,
         instance_uuid=plan.source.instance_uuid,
         tool_version=tool_version or plan.tool_version,
-        operation=_prefix(sha256),
+        operation=_prefix(sha256) if sha256 else "vplacer-rehearsal",
         steps=len(plan.steps),
     )
 

@@ -7,15 +7,19 @@ chain of steps waits for, or the busiest host or group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from vplacer.apply.frontier import Frontier
+from vplacer.apply.lanes import Lanes
 from vplacer.apply.options import ApplyOptions
 from vplacer.apply.steps import disrupts, switches_on
 from vplacer.apply.units import Unit, Units
 from vplacer.plan.changes import Power
 from vplacer.plan.model import Step, StepKind
+
+_ALWAYS = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -45,81 +49,120 @@ class Schedule:
         self.options = options
         self.progress = progress
         self.halted: str | None = None
-        self._floating = floating
-        self._last_start: dict[str, datetime] = {}
-        self._left = {
-            unit.index: sum(step.id not in progress.done for step in unit.steps) for unit in units.units
-        }
-        self._before = _own_before(units)
         self._waves = _waves(units, options.waves)
         self._seconds = options.timing.typical_s
         self._tail = _tails(units, self._seconds)
         self._load = _loads(units, self._seconds)
-        self._open = [unit for unit in units.units if not self._is_over(unit)]
+        self._last_start: dict[str, datetime] = {}
+        self._spaced_on = _spaced_on(units, floating)
+        self._lanes = Lanes(self._tail, self._spaced_on)
+        self._frontier = Frontier(units, progress.done, progress.running)
+        self._active: dict[int, Unit] = {}
+        self._watched: dict[int, Unit] = {}
+        for unit in units.units:
+            self._look_again(unit)
+            self._arrange(unit, self._frontier.of_unit(unit))
 
     def ready(self, now: datetime) -> Step | None:
         """Return the step to begin now, or None."""
-        self._open = [unit for unit in self._open if not self._is_over(unit)]
         if len(self.progress.running) >= self.options.parallelism:
             return None
         taken, wave = self._taken(), self._wave()
         best: tuple[float, ...] | None = None
         chosen = None
-        for unit in self._open:
-            if self._waves[unit.index] > wave or not self._may_go_on(unit, taken, now):
+        for unit, free in self._to_look_at(wave):
+            if not self._may_go_on(unit, taken, now):
                 continue
             needed = self._needed(unit)
-            for step in unit.steps:
-                if not self._is_ready(step) or self._not_before(step) > now:
+            for step in free:
+                if self._not_before(step) > now:
                     continue
                 if needed is not None and disrupts(step.change) and step.id not in needed:
                     continue
                 rank = (-float(self.is_active(unit)), -self._urgency(unit, step), unit.index)
                 if best is None or rank < best:
                     best, chosen = rank, step
+        if self.halted is None:
+            for rank, step in self._lanes.heads(self._is_free):
+                if (best is None or rank < best) and self._not_before(step) <= now:
+                    best, chosen = rank, step
         return chosen
 
     def wake_at(self, now: datetime) -> datetime | None:
         """Return when a step may begin that only waits for time to pass; None = none does."""
-        taken, wave = self._taken(), self._wave()
-        times = [
-            when
-            for unit in self._open
-            if self._waves[unit.index] <= wave and self._may_go_on(unit, taken, now)
-            for step in unit.steps
-            if self._is_ready(step) and (when := self._not_before(step)) > now
+        taken = self._taken()
+        waiting = [
+            step
+            for unit, free in self._to_look_at(self._wave())
+            if any(step.id in self._spaced_on for step in free) and self._may_go_on(unit, taken, now)
+            for step in free
         ]
-        return min(times, default=None)
+        if self.halted is None:
+            waiting += [step for _, step in self._lanes.heads(self._is_free)]
+        return min((when for step in waiting if (when := self._not_before(step)) > now), default=None)
 
     def waits_for_window(self, now: datetime) -> bool:
         """Whether units could begin, were it not for the end of the window."""
         return self.halted is None and any(
             unit.resources and not self.is_active(unit) and not self._fits_window(unit, now)
-            for unit in self._open
+            for unit in self.units.units
+            if not self._is_over(unit)
         )
 
     def began(self, step: Step, now: datetime) -> None:
         """Note that a step was begun."""
         self.progress.running.add(step.id)
-        if self._is_spaced(step) and isinstance(step.change, Power) and step.change.host:
-            self._last_start[step.change.host] = now
+        host = self._spaced_on.get(step.id)
+        if host is not None:
+            self._last_start[host] = now
+        self._moved(step)
 
     def ended(self, step: Step, *, done: bool) -> None:
         """Note that a step has ended."""
         self.progress.running.discard(step.id)
-        if not done or step.id in self.progress.done:
-            return
-        self.progress.done.add(step.id)
-        unit = self.units.of_vm[step.vm]
-        self._left[unit.index] -= 1
-        for resource in unit.resources:
-            self._load[resource] -= self._seconds.get(step.kind, 0.0)
+        if done and step.id not in self.progress.done:
+            self.progress.done.add(step.id)
+            for resource in self.units.of_vm[step.vm].resources:
+                self._load[resource] -= self._seconds.get(step.kind, 0.0)
+        self._moved(step)
 
     def undone(self, step: Step) -> None:
         """Note that a step was taken back."""
-        if step.id in self.progress.done:
-            self.progress.done.discard(step.id)
-            self._left[self.units.of_vm[step.vm].index] += 1
+        self.progress.done.discard(step.id)
+        self._moved(step)
+
+    def _moved(self, step: Step) -> None:
+        """Look again at all that the state of a step decides."""
+        freed = self._frontier.moved(step)
+        self._look_again(self.units.of_vm[step.vm])
+        for unit, steps in freed:
+            self._arrange(unit, steps)
+
+    def _look_again(self, unit: Unit) -> None:
+        if self.is_active(unit):
+            self._active[unit.index] = unit
+        else:
+            self._active.pop(unit.index, None)
+
+    def _arrange(self, unit: Unit, freed: Iterable[Step]) -> None:
+        """Queue steps that only wait for their turn, and the spacing of power-ons; watch the others."""
+        if unit.resources or self.options.waves:
+            self._watched[unit.index] = unit
+            return
+        for step in freed:
+            self._lanes.add(unit, step, self._frontier.position(step))
+
+    def _is_free(self, unit: Unit, step: Step) -> bool:
+        return unit.index not in self.progress.blocked and self._frontier.is_free(unit, step)
+
+    def _to_look_at(self, wave: int) -> Iterator[tuple[Unit, list[Step]]]:
+        """Yield the units, of the waves that have come, of which steps are free that no lane holds."""
+        for index, unit in list(self._watched.items()):
+            free = self._frontier.of_unit(unit)
+            if not free or index in self.progress.blocked:
+                del self._watched[index]
+            elif self._waves[index] <= wave:
+                yield unit, free
 
     def block(self, unit: Unit) -> list[Unit]:
         """Let a unit go no further, nor those that wait for it; return those that were not blocked yet."""
@@ -139,19 +182,20 @@ class Schedule:
         return begun and disrupts(step.change)
 
     def _is_done(self, unit: Unit) -> bool:
-        return self._left[unit.index] == 0
+        return self._frontier.is_done(unit)
 
     def _is_over(self, unit: Unit) -> bool:
         return unit.index in self.progress.blocked or self._is_done(unit)
 
     def _wave(self) -> int:
         """The first wave that is not done."""
+        if not self.options.waves:
+            return 0
         return next((self._waves[u.index] for u in self.units.units if not self._is_done(u)), 0)
 
     def _taken(self) -> frozenset[str]:
         """The hosts and groups that units have for themselves now."""
-        active = [unit for unit in self.units.units if unit.resources and self.is_active(unit)]
-        return frozenset().union(*(unit.resources for unit in active))
+        return frozenset().union(*(unit.resources for unit in self._active.values()))
 
     def _may_go_on(self, unit: Unit, taken: frozenset[str], now: datetime) -> bool:
         if self.is_active(unit):
@@ -181,7 +225,7 @@ class Schedule:
         by_id = {step.id: step for step in unit.steps}
         found: set[str] = set()
         while stack:
-            for name in (*stack[-1].depends_on, *self._before[stack.pop().id]):
+            for name in (*stack[-1].depends_on, *self._frontier.before[stack.pop().id]):
                 if name in by_id and name not in found and name not in self.progress.done:
                     found.add(name)
                     stack.append(by_id[name])
@@ -189,7 +233,7 @@ class Schedule:
 
     def _has_room(self, unit: Unit) -> bool:
         """Whether not too many VMs are in between being off and on again."""
-        between = sum(len(other.disrupted) for other in self._open if self.is_active(other))
+        between = sum(len(other.disrupted) for other in self._active.values() if not self._is_over(other))
         return between == 0 or between + len(unit.disrupted) <= self.options.parallelism
 
     def _fits_window(self, unit: Unit, now: datetime) -> bool:
@@ -199,50 +243,29 @@ class Schedule:
         needed = timedelta(seconds=sum(self._seconds.get(step.kind, 0.0) for step in unit.steps))
         return window.start <= now and now + needed <= window.end
 
-    def _is_ready(self, step: Step) -> bool:
-        if step.id in self.progress.done or step.id in self.progress.running:
-            return False
-        # Of its own VM all that comes before: a step in between may have been kept when others were undone.
-        before = self._before[step.id]
-        return before <= self.progress.done and all(self._is_met(step, name) for name in step.depends_on)
-
-    def _is_met(self, step: Step, name: str) -> bool:
-        """Whether a dependency is done. One on a unit that disturbs VMs waits for the whole of it.
-
-        Should that unit fail half-way, it finds what it needs to go back.
-        """
-        if name not in self.progress.done:
-            return name.rpartition("/")[0] not in self.units.of_vm
-        other = self.units.of_vm.get(name.rpartition("/")[0])
-        own = self.units.of_vm[step.vm]
-        return other is None or other is own or not other.resources or self._is_done(other)
-
-    def _is_spaced(self, step: Step) -> bool:
-        return switches_on(step.change) and step.vm in self._floating
-
     def _not_before(self, step: Step) -> datetime:
         """The time before which a step does not begin, so that power-ons on one host are spaced apart."""
-        early = datetime.min.replace(tzinfo=UTC)
-        if not self._is_spaced(step) or not isinstance(step.change, Power) or step.change.host is None:
-            return early
-        last = self._last_start.get(step.change.host)
+        host = self._spaced_on.get(step.id)
+        last = self._last_start.get(host) if host is not None else None
         if last is None:
-            return early
+            return _ALWAYS
         return last + timedelta(seconds=self.options.timing.power_on_spacing_s)
 
     def _urgency(self, unit: Unit, step: Step) -> float:
         return max([self._tail[step.id], *(self._load[resource] for resource in unit.resources)])
 
 
-def _own_before(units: Units) -> dict[str, frozenset[str]]:
-    """Return the steps of the same VM that come before each step."""
-    found = {}
-    so_far: dict[str, frozenset[str]] = {}
-    for unit in units.units:
-        for step in unit.steps:
-            found[step.id] = so_far.get(step.vm, frozenset())
-            so_far[step.vm] = found[step.id] | {step.id}
-    return found
+def _spaced_on(units: Units, floating: frozenset[str]) -> dict[str, str]:
+    """Return the hosts of the steps that switch VMs on whose NUMA node is chosen then."""
+    return {
+        step.id: step.change.host
+        for unit in units.units
+        for step in unit.steps
+        if step.vm in floating
+        and isinstance(step.change, Power)
+        and switches_on(step.change)
+        and step.change.host
+    }
 
 
 def _tails(units: Units, seconds: Mapping[StepKind, float]) -> dict[str, float]:

@@ -51,5 +51,4 @@ def vm_name(plan: Plan, vm: str) -> str:
     """Return the name of a VM of a plan."""
     if vm.startswith("new:"):
         return vm.removeprefix("new:")
-    names = {item.vm or item.demand: item.name for item in plan.vms}
-    return names.get(vm) or plan.name(vm)
+    return plan.vm_names.get(vm) or plan.name(vm)

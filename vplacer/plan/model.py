@@ -397,6 +397,11 @@ class Plan:
         return {step.id: step for step in self.steps}
 
     @cached_property
+    def vm_names(self) -> dict[str, str]:
+        """Names of the VMs of the request by the ids that steps call them by."""
+        return {item.vm or item.demand: item.name for item in self.vms}
+
+    @cached_property
     def _name_by_id(self) -> dict[str, str]:
         return dict(self.names)
 

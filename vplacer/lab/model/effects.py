@@ -17,7 +17,7 @@ from vplacer.lab.model.clock import VirtualClock
 from vplacer.lab.model.edit import VmEdit
 from vplacer.lab.model.engine import Engine
 from vplacer.lab.model.faults import LabFault
-from vplacer.lab.model.making import CloneSpec, new_vm_moid
+from vplacer.lab.model.making import CloneSpec, highest_number
 from vplacer.lab.model.orders import (
     Call,
     ChangeVm,
@@ -72,7 +72,8 @@ class Effects(Engine):
         super().__init__(state, overlays, clock, options.durations, orders)
         self.options = options
         self._platform = power.Platform(options.order, {}, options.drs_places)
-        self._made: set[str] = set()
+        self._made = 0
+        self._highest = highest_number(self.tables.vms)
 
     # What others do
 
@@ -111,9 +112,10 @@ class Effects(Engine):
 
     def _clone(self, source: str, spec: CloneSpec) -> str:
         # An id once given is never given again.
-        moid = new_vm_moid([*self.tables.vms, *self.tables.base.vm_by_moid, *self._made])
+        moid = f"vm-{self._highest + 1}"
         making.clone(self.tables, source, spec, moid, self._next_version())
-        self._made.add(moid)
+        self._highest += 1
+        self._made += 1
         return moid
 
     def _reconfigure(self, moid: str, edit: VmEdit) -> None:
@@ -146,10 +148,10 @@ class Effects(Engine):
     def _free_name(self, vm: Vm, edit: VmEdit) -> None:
         if edit.name is None or edit.name == vm.name:
             return
-        for other in self.tables.vms.values():
-            if (other.datacenter, other.folder, other.name) == (vm.datacenter, vm.folder, edit.name):
-                text = f"The name '{edit.name}' already exists."
-                raise LabFault("DuplicateName", text, name=edit.name, object=other.moid)
+        other = self.tables.vm_named(vm.datacenter, vm.folder, edit.name)
+        if other is not None:
+            text = f"The name '{edit.name}' already exists."
+            raise LabFault("DuplicateName", text, name=edit.name, object=other.moid)
 
     def _guest_down(self, moid: str) -> None:
         vm = self.tables.vms.get(moid)
@@ -203,7 +205,7 @@ class Effects(Engine):
         number = 0
         while what.most is None or number < what.most:
             number += 1
-            moid = self._clone(like.moid, CloneSpec(f"somebody-{len(self._made) + 1}", host, like.pool))
+            moid = self._clone(like.moid, CloneSpec(f"somebody-{self._made + 1}", host, like.pool))
             small = replace(self.tables.vm(moid), cpus=1, cores_per_socket=None, memory_mib=4)
             self.tables.put_vm(_plain(small))
             try:

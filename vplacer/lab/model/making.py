@@ -34,10 +34,10 @@ class CloneSpec:
     template: bool = False
 
 
-def new_vm_moid(vms: Iterable[str]) -> str:
-    """Return the next managed object id of a VM."""
+def highest_number(vms: Iterable[str]) -> int:
+    """Return the highest number among managed object ids of VMs: that of the next one less 1."""
     numbers = [int(match[1]) for moid in vms if (match := _NUMBER.match(moid))]
-    return f"vm-{max(numbers, default=2000) + 1}"
+    return max(numbers, default=2000)
 
 
 def clone(tables: Tables, source: str, spec: CloneSpec, moid: str, version: str) -> Vm:
@@ -54,11 +54,11 @@ def clone(tables: Tables, source: str, spec: CloneSpec, moid: str, version: str)
     folder = origin.folder if spec.folder is None else spec.folder
     if not spec.name:
         raise LabFault("InvalidName", "The name '' is invalid.", name="")
-    for vm in tables.vms.values():
-        if (vm.datacenter, vm.folder, vm.name) == (host.datacenter, folder, spec.name):
-            raise LabFault(
-                "DuplicateName", f"The name '{spec.name}' already exists.", name=vm.name, object=vm.moid
-            )
+    other = tables.vm_named(host.datacenter, folder, spec.name)
+    if other is not None:
+        raise LabFault(
+            "DuplicateName", f"The name '{spec.name}' already exists.", name=other.name, object=other.moid
+        )
     pool = spec.pool or (None if spec.template else origin.pool or _root_pool(tables, host.cluster))
     if pool is not None and pool not in tables.pools:
         raise not_found(pool)

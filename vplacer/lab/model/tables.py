@@ -67,6 +67,10 @@ class Tables:
         self.base = inventory
         self.extras = extras
         self.overlays = tuple(overlays)
+        self._overlay_places: dict[str, list[int]] = {}
+        for place, overlay in enumerate(self.overlays):
+            for key in {overlay.host, (overlay.host_uuid or overlay.host).lower()}:
+                self._overlay_places.setdefault(key, []).append(place)
         self.vms: dict[str, Vm] = dict(inventory.vm_by_moid)
         self.hosts: dict[str, Host] = dict(inventory.host_by_moid)
         self.clusters: dict[str, Cluster] = dict(inventory.cluster_by_moid)
@@ -86,6 +90,9 @@ class Tables:
         for vm in self.vms.values():
             if vm.host in self.on_host:
                 self.on_host[vm.host].add(vm.moid)
+        self._by_name: dict[tuple[str | None, str, str], dict[str, None]] = {}
+        for vm in self.vms.values():
+            self._by_name.setdefault(_path(vm), {})[vm.moid] = None
         self.foreign: set[str] = {vm for vm in self.held if vm not in self.vms}
         self._group_sets = {(item.host, item.group): item.sets for item in extras.group_sets}
         self._cache = TopologyCache()
@@ -129,9 +136,20 @@ class Tables:
         """Return a host's topology, with the site's overlays."""
         if host.moid not in self._topologies:
             part = replace(self.base, hosts=(host,))
-            found = build_topologies(part, self.overlays, self._cache)
+            found = build_topologies(part, self._overlays_for(host), self._cache)
             self._topologies[host.moid] = found[host.moid]
         return self._topologies[host.moid]
+
+    def _overlays_for(self, host: Host) -> list[Overlay]:
+        """Return the overlays that may be of a host, by its hardware uuid or its name."""
+        places = {*self._overlay_places.get(host.name, ())}
+        if host.uuid:
+            places |= {*self._overlay_places.get(host.uuid.lower(), ())}
+        return [self.overlays[place] for place in sorted(places)]
+
+    def vm_named(self, datacenter: str | None, folder: str, name: str) -> Vm | None:
+        """Return the VM of a name in a folder."""
+        return next((self.vms[moid] for moid in self._by_name.get((datacenter, folder, name), ())), None)
 
     def group_sets(self, host: Host, name: str) -> tuple[tuple[PciAddress, ...], ...] | None:
         """Return the sets of cards that a device group of a host may take; None = nobody knows."""
@@ -176,6 +194,7 @@ class Tables:
         self.vms[vm.moid] = vm
         self._touched.vms.add(vm.moid)
         self._reserve(old, vm)
+        self._rename(old, vm)
         if old is None or old.host != vm.host:
             for host in (old.host if old is not None else None, vm.host):
                 if host in self.on_host:
@@ -194,10 +213,19 @@ class Tables:
             for pool in self.pool_use.renewed():
                 self.put_pool(pool)
 
+    def _rename(self, before: Vm | None, after: Vm | None) -> None:
+        if before is not None and after is not None and _path(before) == _path(after):
+            return
+        if before is not None:
+            del self._by_name[_path(before)][before.moid]
+        if after is not None:
+            self._by_name.setdefault(_path(after), {})[after.moid] = None
+
     def drop_vm(self, moid: str) -> None:
         """Remove a VM, and it from the rules of its cluster."""
         vm = self.vms.pop(moid)
         self._reserve(vm, None)
+        self._rename(vm, None)
         if vm.host in self.on_host:
             self.on_host[vm.host].discard(moid)
             self._touched.hosts.add(vm.host)
@@ -296,6 +324,10 @@ class Tables:
             frozenset(touched.tasks),
             touched.events,
         )
+
+
+def _path(vm: Vm) -> tuple[str | None, str, str]:
+    return vm.datacenter, vm.folder, vm.name
 
 
 def _first_mac(vm: str, key: int) -> str:
