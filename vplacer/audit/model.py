@@ -11,6 +11,7 @@ from vplacer.inventory.finding import Certainty
 from vplacer.inventory.vcenter import About
 
 if TYPE_CHECKING:
+    from vplacer.audit.gauges import Gauges
     from vplacer.audit.subject import Subject
 
 
@@ -32,6 +33,14 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FileLine:
+    """A line of a file, 1-based."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """What a rule found at one object. References are managed object ids.
 
@@ -46,6 +55,7 @@ class Hit:
         fix: what to do about this one, where that is more exact than what the rule says.
         mendable: `vplacer plan --repair` can be asked to mend it.
         numbers: the figures as data, by name.
+        line: where it stands, of what a person wrote in a file.
     """
 
     text: str
@@ -59,6 +69,7 @@ class Hit:
     fix: str | None = None
     mendable: bool = False
     numbers: tuple[tuple[str, int], ...] = ()
+    line: FileLine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,8 @@ class AuditFinding:
         owner: why nobody but its owner may change the VM; None = it may be changed.
         waived: None = no waiver holds for it.
         first_seen: when it was seen first, ISO 8601 UTC; None = without a history that is not known.
+        new: the earlier audit compared with did not have it; None = compared with none.
+        line: see `Hit`.
     """
 
     rule: str
@@ -150,10 +163,29 @@ class AuditFinding:
     waived: Waived | None = None
     first_seen: str | None = None
     numbers: tuple[tuple[str, int], ...] = ()
+    new: bool | None = None
+    line: FileLine | None = None
 
     def name_of(self, kind: str) -> str | None:
         """Return the name of the place of a kind, or None."""
         return next((place.name for place in self.places if place.kind == kind), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A finding of the earlier audit compared with that is no more, looked for by the same rule.
+
+    ``name``: of the rule. ``last_seen``: time of that audit's inventory. Times are ISO 8601 UTC.
+    """
+
+    rule: str
+    name: str
+    fingerprint: str
+    severity: Severity
+    text: str
+    places: tuple[Place, ...]
+    first_seen: str | None
+    last_seen: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +223,9 @@ class AuditReport:
 
     ``taken_at``: of the inventory, ISO 8601 UTC. ``counts``: objects looked at, by word. ``findings`` are
     ordered: worst first, then by rule and place. ``missing``: what could not be read, an empty inventory
-    among it; not empty = the audit is incomplete, and no finding proves nothing.
+    among it; not empty = the audit is incomplete, and no finding proves nothing. ``compared_with``: time of
+    the inventory of the earlier audit it was compared with, None = with none; ``gone``: findings of that one
+    that are no more. ``gauges``: figures for formats of metrics; None = not asked for.
     """
 
     about: About
@@ -200,11 +234,18 @@ class AuditReport:
     findings: tuple[AuditFinding, ...]
     rules: tuple[RuleResult, ...]
     missing: tuple[Missing, ...]
+    compared_with: str | None = None
+    gone: tuple[Gone, ...] = ()
+    gauges: Gauges | None = None
 
     @property
     def complete(self) -> bool:
         """Whether everything was read."""
         return not self.missing
+
+    def rule_of(self, finding: AuditFinding) -> Rule:
+        """Return the rule of one of the findings."""
+        return next(result.rule for result in self.rules if result.rule.id == finding.rule)
 
     def open_at(self, severity: Severity) -> int:
         """Return how many findings of a severity or worse no waiver holds for."""

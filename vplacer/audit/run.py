@@ -99,6 +99,7 @@ def _finding(subject: Subject, rule: Rule, hit: Hit) -> AuditFinding:
         mendable=hit.mendable and owner is None,
         owner=owner,
         numbers=hit.numbers,
+        line=hit.line,
     )
 
 

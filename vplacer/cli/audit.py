@@ -12,11 +12,11 @@ from vplacer.cli.common import Command, Common, common_of, examples
 from vplacer.cli.output import emit, remark, warn
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
+from vplacer.report.audit_formats import METRICS, audit_format_names, audit_format_of
 
 if TYPE_CHECKING:
     from vplacer.audit.model import AuditReport
 
-FORMATS = ("text", "json")
 FAIL_ON = ("error", "warning", "note", "never")
 
 
@@ -26,13 +26,15 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     from vplacer.jobs.audit import AuditOptions, run_audit_job
 
     common = common_of(ctx)
-    shown = values["format"]
+    shown = values["format"] or ("text" if values["output"] is None else audit_format_of(values["output"]))
     options = AuditOptions(
         source=source_of(ctx, common, values),
         select=values["select"],
         ignore=values["ignore"],
         settings=Settings(locality_percent=values["locality_percent"]),
         output=values["output"],
+        gauges=shown in METRICS,
+        readable_by_all=shown in METRICS,
     )
     report = run_audit_job(
         options,
@@ -82,16 +84,16 @@ command = Command(
     params=[
         click.Option(
             ["--format"],
-            type=click.Choice(FORMATS),
-            default="text",
-            show_default=True,
-            help="text for people, json for programs.",
+            type=click.Choice(audit_format_names()),
+            help="text for people; json or ndjson for programs; sarif, junit and github for CI; csv for "
+            "spreadsheets; prometheus or openmetrics for monitoring. Default: by the suffix of -o, or text.",
         ),
         click.Option(
             ["-o", "--output"],
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Write the report there instead of to the screen.",
+            help="Write the report there instead of to the screen: .json, .ndjson, .sarif, .xml (JUnit), "
+            ".csv, .prom (Prometheus), else text.",
         ),
         click.Option(
             ["--fail-on"],

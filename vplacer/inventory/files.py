@@ -1,4 +1,4 @@
-"""Writing files: whole or not at all, readable by their owner alone."""
+"""Writing files: whole or not at all, readable by their owner alone unless others must read them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def output_error(path: Path, error: OSError) -> OutputError:
     )
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600; an existing one is replaced only by a whole one.
+def write_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file of a mode; an existing one is replaced only by a whole one.
 
     Devices and pipes are written to as they are; a symbolic link stays one.
 
@@ -52,6 +52,7 @@ def write_file(path: Path, content: bytes) -> None:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
                 file.flush()
+                os.chmod(name, mode)
                 os.fsync(file.fileno())
             os.replace(name, target)
         except BaseException:

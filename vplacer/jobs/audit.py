@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,17 @@ class AuditOptions:
         ignore: rules to leave out.
         settings: thresholds; None = the defaults.
         output: where the report goes too; None = nowhere.
+        gauges: work out the figures of metrics too.
+        readable_by_all: the report's file is for other accounts of this machine too.
     """
 
     source: SourceOptions
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     settings: Settings | None = None
-    output: Path | None = field(default=None)
+    output: Path | None = None
+    gauges: bool = False
+    readable_by_all: bool = False
 
 
 def run_audit_job(
@@ -65,6 +69,11 @@ def run_audit_job(
         reading.inventory, reading.overlays, options.settings or DEFAULTS, told=reading.findings
     )
     report = run_audit(subject, rules)
+    if options.gauges:
+        from vplacer.audit.gauges import gauges
+
+        report = replace(report, gauges=gauges(subject))
     if options.output is not None:
-        write_file(options.output, render_file(report).encode())
+        mode = 0o644 if options.readable_by_all else 0o600
+        write_file(options.output, render_file(report).encode(), mode)
     return report

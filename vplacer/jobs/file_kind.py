@@ -41,8 +41,19 @@ _KINDS: Final = {
     b"vplacer-doctor": FileKind.DOCTOR,
     b"vplacer-audit": FileKind.AUDIT,
 }
-# The first line of a report in text or Markdown.
-_REPORT_RE: Final = re.compile(rb"^(?:# )?vplacer doctor\b")
+# How reports begin that are no JSON.
+_REPORTS: Final = (
+    (re.compile(rb"^(?:# )?vplacer doctor\b"), FileKind.DOCTOR),
+    (re.compile(rb"^vplacer audit\b"), FileKind.AUDIT),
+    (re.compile(rb'^<\?xml [^>]*\?>\s*<testsuites name="vplacer audit"'), FileKind.AUDIT),
+    (re.compile(rb"^kind,rule,name,severity,confidence,vcenter,"), FileKind.AUDIT),
+    (re.compile(rb"^# (?:HELP|TYPE) vplacer_"), FileKind.AUDIT),
+    (re.compile(rb"^::(?:error|warning|notice) title=(?:vplacer audit|VPL\d{3})"), FileKind.AUDIT),
+    (
+        re.compile(rb'^<!doctype html>.{0,500}<meta name="generator" content="vplacer audit', re.I | re.S),
+        FileKind.AUDIT,
+    ),
+)
 _RECORDING_RE: Final = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+,\s*"interactions"\s*:')
 
 
@@ -57,8 +68,10 @@ def kind_of(path: Path) -> FileKind | None:
     tail = b""
     first = True
     for chunk in _chunks(path, compressed=head == _GZIP):
-        if first and _REPORT_RE.match(chunk):
-            return FileKind.DOCTOR
+        if first:
+            report = next((kind for begins, kind in _REPORTS if begins.match(chunk)), None)
+            if report is not None:
+                return report
         if first and not chunk.lstrip().startswith(b"{"):
             return None
         if first and _RECORDING_RE.match(chunk):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vplacer.audit.model import AuditFinding, AuditReport, Place, Rule, RuleResult
+from vplacer.audit.model import AuditFinding, AuditReport, Gone, Place, Rule, RuleResult
 
 FORMAT: Final = "vplacer-audit"
 FORMAT_VERSION: Final = 1
@@ -24,9 +24,11 @@ def audit_document(report: AuditReport) -> dict[str, Any]:
         },
         "taken_at": report.taken_at,
         "complete": report.complete,
+        "compared_with": report.compared_with,
         "counts": dict(report.counts),
         "summary": summary(report),
         "findings": [finding_document(finding, report) for finding in report.findings],
+        "gone": [_gone(gone) for gone in report.gone],
         "rules": [_result(result) for result in report.rules],
         "missing": [
             {
@@ -52,10 +54,9 @@ def summary(report: AuditReport) -> dict[str, int]:
 
 def finding_document(finding: AuditFinding, report: AuditReport) -> dict[str, Any]:
     """Return one finding as JSON values."""
-    names = {result.rule.id: result.rule.name for result in report.rules}
     return {
         "rule": finding.rule,
-        "name": names[finding.rule],
+        "name": report.rule_of(finding).name,
         "fingerprint": finding.fingerprint,
         "severity": finding.severity.value,
         "confidence": finding.certainty.value,
@@ -76,7 +77,22 @@ def finding_document(finding: AuditFinding, report: AuditReport) -> dict[str, An
             "expires": finding.waived.expires,
         },
         "first_seen": finding.first_seen,
+        "new": finding.new,
+        "line": None if finding.line is None else {"file": finding.line.file, "line": finding.line.line},
         "numbers": dict(finding.numbers),
+    }
+
+
+def _gone(gone: Gone) -> dict[str, Any]:
+    return {
+        "rule": gone.rule,
+        "name": gone.name,
+        "fingerprint": gone.fingerprint,
+        "severity": gone.severity.value,
+        "text": gone.text,
+        "places": places_document(gone.places),
+        "first_seen": gone.first_seen,
+        "last_seen": gone.last_seen,
     }
 
 

@@ -1,0 +1,53 @@
+"""`vplacer audit`: output files and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.audit.full_report import SITE
+from tests.cli.conftest import Runner
+
+
+@pytest.fixture
+def site(folder: Path) -> Path:
+    """Write a site with a GPU and a NIC that are remote."""
+    path = folder / "site.yaml"
+    path.write_text(yaml.safe_dump({"format_version": 1, **SITE}))
+    return path
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(
+    ("name", "begins", "mode"),
+    [
+        ("a.txt", "vplacer audit: ", 0o600),
+        ("a.json", "{", 0o600),
+        ("a.ndjson", '{"type": "audit"', 0o600),
+        ("a.sarif", '{\n  "$schema"', 0o600),
+        ("a.xml", "<?xml", 0o600),
+        ("a.csv", "kind,rule", 0o600),
+        ("a.prom", "# HELP vplacer_", 0o644),
+    ],
+)
+def test_the_suffix_chooses_the_format_and_the_next_run_replaces_the_file(
+    name: str, begins: str, mode: int, vplacer: Runner
+) -> None:
+    for _ in range(2):
+        outcome = vplacer(f"audit --from site.yaml -o {name}")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert Path(name).read_text().startswith(begins)
+        assert Path(name).stat().st_mode & 0o777 == mode
+    Path(name).write_text("my notes")
+    outcome = vplacer(f"audit --from site.yaml -o {name}")
+    assert outcome.code == 1
+    assert Path(name).read_text() == "my notes"
+
+
+@pytest.mark.usefixtures("site")
+def test_the_option_beats_the_suffix(vplacer: Runner) -> None:
+    assert vplacer("audit --from site.yaml -o a.txt --format json").code == 2
+    assert json.loads(Path("a.txt").read_text())["format"] == "vplacer-audit"
