@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from vplacer.audit.settings import Settings
 from vplacer.audit.subject import Subject
+from vplacer.inventory.host import DeviceBinding
 from vplacer.inventory.measured import ESXTOP, MeasuredHome, Spread
 from vplacer.inventory.overlay import Overlay, OverlayHome
+from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Gap, Inventory
 
@@ -32,15 +35,55 @@ def _named(items: list[Any]) -> bool:
 
 
 def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
-    """Return the subject of a case: keys `change`, `measured`, `gaps`, `settings`."""
+    """Return a case's subject: `change`, `set`, `without`, `bindings`, `measured`, `gaps`, `settings`."""
     document = {"format_version": 1, **merged(site, case.get("change", {}))}
     loaded = load_site_text(json.dumps(document), "site.yaml")
-    inventory = loaded.inventory
+    inventory = _with_bindings(_with_fields(loaded.inventory, case), case.get("bindings", ()))
     gaps = tuple(Gap(**gap) for gap in case.get("gaps", ()))
     if gaps:
-        inventory = Inventory(**{**inventory.__dict__, "gaps": gaps})
+        inventory = replace(inventory, gaps=gaps)
     overlays = (*loaded.overlays, *_measured(inventory, case.get("measured", {})))
     return Subject(inventory, overlays, Settings(**case.get("settings", {})))
+
+
+def _with_fields(inventory: Inventory, case: Mapping[str, Any]) -> Inventory:
+    """Set fields of clusters, hosts and VMs (`set`), and take devices off VMs by position (`without`).
+
+    For what a site file cannot say: that vCenter did not tell something, or told half of it.
+    """
+    given, gone = case.get("set", {}), case.get("without", {})
+    parts = {
+        kind: tuple(replace(item, **given.get(item.name, {})) for item in items)
+        for kind, items in (
+            ("clusters", inventory.clusters),
+            ("hosts", inventory.hosts),
+            ("vms", inventory.vms),
+        )
+    }
+    parts["vms"] = tuple(
+        replace(vm, devices=tuple(d for i, d in enumerate(vm.devices) if i not in gone.get(vm.name, ())))
+        for vm in parts["vms"]
+    )
+    return replace(inventory, **parts)
+
+
+def _with_bindings(inventory: Inventory, told: Any) -> Inventory:
+    """Add bindings: of a host, to a VM by name (or an id that nobody knows), an address and a device key."""
+    moids = {vm.name: vm.moid for vm in inventory.vms}
+    hosts = []
+    for host in inventory.hosts:
+        added = tuple(
+            DeviceBinding(
+                str(item.get("instance", f"added-{index}")),
+                moids.get(item["vm"], item["vm"]),
+                PciAddress.parse(item["address"]) if "address" in item else None,
+                item.get("key"),
+            )
+            for index, item in enumerate(told)
+            if item["host"] == host.name
+        )
+        hosts.append(replace(host, bindings=(*host.bindings, *added)))
+    return replace(inventory, hosts=tuple(hosts))
 
 
 def _measured(inventory: Inventory, told: Mapping[str, Any]) -> tuple[Overlay, ...]:

@@ -1,7 +1,8 @@
 """Runs tests/cases/audit: one file a rule, with a site, and what the rule finds in it and in variants of it.
 
 A case: ``change`` is laid over the site (mappings by key, lists of named things by name), ``measured`` maps
-VMs to what esxtop told, ``settings`` are thresholds, ``gaps`` what could not be read. ``find`` lists every
+VMs to what esxtop told, ``settings`` are thresholds, ``gaps`` what could not be read; ``set``, ``without``
+and ``bindings`` say what a site file cannot (`audit_case`). ``find`` lists every
 finding: ``about`` (its narrowest place by name), and where it matters ``says`` (part of the text),
 ``severity``, ``confidence``, ``device``, ``mendable``, ``owner``, ``fix``. ``unevaluated`` lists what was not
 evaluated: ``about`` and ``says``. Both are empty where they are not given: a near miss.

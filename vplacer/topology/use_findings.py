@@ -193,7 +193,7 @@ def _bindings(view: _View) -> Iterable[Finding]:
             if address not in view.cards.hardware:
                 text = f"a binding names {address}, and the host has no such device"
                 yield view.finding("binding-names-absent-device", text, Certainty.PROVED, vm, address)
-            if known is None or not known.is_on or binding.device_key is None:
+            if known is None or not known.readable or not known.is_on or binding.device_key is None:
                 continue
             device = next((d for d in known.devices if d.key == binding.device_key), None)
             backing = device.backing if device is not None else None
@@ -207,7 +207,10 @@ def _bindings(view: _View) -> Iterable[Finding]:
                 text = f"a binding gives it {address}, which its device does not allow"
                 yield view.finding("binding-differs-from-vm", text, Certainty.PROVED, vm, address)
     for claim in view.use.now:
-        if claim.vm in view.here and claim.sources == (Source.BINDING,) and view.here[claim.vm].is_on:
+        known = view.here.get(claim.vm)
+        if known is None or not known.is_on or not known.readable:
+            continue
+        if claim.sources == (Source.BINDING,):
             at = str(claim.address) if claim.address is not None else "a card that is not named"
             text = f"a binding gives it {at}, and none of its devices can be that one"
             yield view.finding("binding-without-device", text, Certainty.LIKELY, claim.vm, claim.address)
