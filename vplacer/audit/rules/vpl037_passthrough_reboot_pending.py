@@ -27,12 +27,12 @@ def find(subject: Subject) -> Iterator[Outcome]:
         names = [str(finding.address) for finding in findings]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         verb = "is" if len(names) == 1 else "are"
-        cards = "it" if len(names) == 1 else "them"
+        pronoun = "it" if len(names) == 1 else "them"
         vms = sorted(wanted.get(host, ()))
         also = f"; {', '.join(vms)} cannot be switched on before" if vms else ""
         yield Hit(
             f"{', '.join(names[:_SHOWN])}{more} {verb} enabled for passthrough and not active: the host "
-            f"has to be rebooted before a VM can have {cards}{also}",
+            f"has to be rebooted before a VM can have {pronoun}{also}",
             findings[0].certainty,
             host=host,
             severity=Severity.ERROR if vms else None,

@@ -47,10 +47,10 @@ def _hit(inventory: Inventory, moid: str, gaps: tuple[Gap, ...]) -> Hit:
 
 
 def _name(inventory: Inventory, moid: str) -> str:
-    for item in (*inventory.pools, *inventory.datastores, *inventory.networks, *inventory.datacenters):
-        if item.moid == moid:
-            return f"{item.name} ({moid})"
-    return moid
+    names = {item.moid: item.name for item in inventory.pools}
+    names |= {item.moid: item.name for item in inventory.datastores}
+    names |= {item.moid: item.name for item in inventory.networks}
+    return f"{names[moid]} ({moid})" if moid in names else moid
 
 
 RULE = Rule(
