@@ -9,6 +9,8 @@ from typing import Any
 
 from vplacer.audit.settings import Settings
 from vplacer.audit.subject import Subject
+from vplacer.audit.waivers import Waiver
+from vplacer.audit.waivers_file import parse_waivers
 from vplacer.inventory.host import DeviceBinding
 from vplacer.inventory.measured import ESXTOP, MeasuredHome, Spread
 from vplacer.inventory.overlay import Overlay, OverlayHome
@@ -35,7 +37,7 @@ def _named(items: list[Any]) -> bool:
 
 
 def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
-    """Return a case's subject: `change`, `set`, `without`, `bindings`, `measured`, `gaps`, `settings`."""
+    """Return the subject of a case, by its keys: see `test_rules`."""
     document = {"format_version": 1, **merged(site, case.get("change", {}))}
     loaded = load_site_text(json.dumps(document), "site.yaml")
     inventory = _with_bindings(_with_fields(loaded.inventory, case), case.get("bindings", ()))
@@ -43,7 +45,14 @@ def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
     if gaps:
         inventory = replace(inventory, gaps=gaps)
     overlays = (*loaded.overlays, *_measured(inventory, case.get("measured", {})))
-    return Subject(inventory, overlays, Settings(**case.get("settings", {})))
+    settings = Settings(**case.get("settings", {}))
+    return Subject(inventory, overlays, settings, waivers=_waivers(case.get("waivers")))
+
+
+def _waivers(entries: list[dict[str, Any]] | None) -> tuple[Waiver, ...] | None:
+    if entries is None:
+        return None
+    return parse_waivers(json.dumps({"version": 1, "waivers": entries}), "waivers.yaml")
 
 
 def _with_fields(inventory: Inventory, case: Mapping[str, Any]) -> Inventory:

@@ -1,8 +1,9 @@
 """Runs tests/cases/audit: one file a rule, with a site, and what the rule finds in it and in variants of it.
 
 A case: ``change`` is laid over the site (mappings by key, lists of named things by name), ``measured`` maps
-VMs to what esxtop told, ``settings`` are thresholds, ``gaps`` what could not be read; ``set``, ``without``
-and ``bindings`` say what a site file cannot (`audit_case`). ``find`` lists every
+VMs to what esxtop told, ``settings`` are thresholds, ``gaps`` what could not be read, ``waivers`` the entries
+of such a file; ``set``, ``without`` and ``bindings`` say what a site file cannot (`audit_case`). ``beside``
+names rules that are run too. ``find`` lists every
 finding: ``about`` (its narrowest place by name), and where it matters ``says`` (part of the text),
 ``severity``, ``confidence``, ``device``, ``mendable``, ``owner``, ``fix``. ``unevaluated`` lists what was not
 evaluated: ``about`` and ``says``. Both are empty where they are not given: a near miss.
@@ -11,6 +12,7 @@ evaluated: ``about`` and ``says``. Both are empty where they are not given: a ne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,7 +40,10 @@ def _cases() -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
 )
 def test_rule(rule: str, site: dict[str, Any], case: dict[str, Any]) -> None:
     subject = build_subject(site, case)
-    report = run_audit(subject, [find_rule(rule)])
+    whole = run_audit(subject, [find_rule(rule), *map(find_rule, case.get("beside", []))])
+    report = replace(
+        whole, findings=tuple(f for f in whole.findings if f.rule == rule), rules=whole.rules[:1]
+    )
     shown = [f"{_about(f.places)}: {f.text} ({f.severity}, {f.certainty})" for f in report.findings]
     wanted = case.get("find", [])
     assert [_about(f.places) for f in report.findings] == [str(item["about"]) for item in wanted], shown

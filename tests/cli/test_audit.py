@@ -51,3 +51,40 @@ def test_the_suffix_chooses_the_format_and_the_next_run_replaces_the_file(
 def test_the_option_beats_the_suffix(vplacer: Runner) -> None:
     assert vplacer("audit --from site.yaml -o a.txt --format json").code == 2
     assert json.loads(Path("a.txt").read_text())["format"] == "vplacer-audit"
+
+
+WAIVERS = """version: 1
+waivers:
+  - {rule: "*", host: esx01, reason: a lab, owner: me, expires: %s}
+"""
+
+
+@pytest.mark.usefixtures("site")
+def test_what_is_waived_counts_no_more_until_the_waiver_ends(vplacer: Runner) -> None:
+    Path("w.yaml").write_text(WAIVERS % "2025-01-01")
+    outcome = vplacer("audit --from site.yaml --waivers w.yaml -v")
+    assert outcome.code == 0
+    assert "waived by me until 2025-01-01: a lab" in outcome.out
+    assert "VPL090" not in outcome.out
+    Path("w.yaml").write_text(WAIVERS % "2024-12-31")
+    outcome = vplacer("audit --from site.yaml --waivers w.yaml --format github")
+    assert outcome.code == 2
+    assert "::warning title=VPL090 A waiver has expired,file=w.yaml,line=3::" in outcome.out
+
+
+@pytest.mark.usefixtures("site")
+def test_bad_waivers_are_told_by_line_before_anything_is_read(vplacer: Runner) -> None:
+    Path("w.yaml").write_text(WAIVERS % "soon")
+    outcome = vplacer("audit --from nowhere.yaml --waivers w.yaml")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "w.yaml:3:" in outcome.err
+    outcome = vplacer("audit --from site.yaml --select waiver-expired")
+    assert outcome.code == 3
+    assert "VPL090 waiver-expired has nothing to look at without --waivers" in outcome.err
+    before = Path("w.yaml").read_text()
+    assert vplacer("audit --from site.yaml --waivers w.yaml -o w.yaml --force").code == 3
+    assert Path("w.yaml").read_text() == before
+
+
+def test_the_schema_of_waivers(vplacer: Runner) -> None:
+    assert json.loads(vplacer("schema waivers").out)["title"] == "vplacer waivers"

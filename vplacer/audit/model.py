@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
@@ -85,6 +85,11 @@ class NotEvaluated:
 Outcome: TypeAlias = Hit | NotEvaluated
 
 
+def nothing(_subject: Subject) -> tuple[Outcome, ...]:
+    """Find nothing."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One thing the audit looks for: a module `audit.rules.vplNNN_<name>` with a module-level `RULE`.
@@ -99,6 +104,8 @@ class Rule:
         fix: what to do.
         sample: a finding's text as it might be.
         find: yields what it finds in a subject, and what it could not look at.
+        needs: the option without which it has nothing to look at, and is left out; empty = none.
+        after: the same, of what the other rules found and what came of them; run after all of those.
     """
 
     id: str
@@ -109,7 +116,9 @@ class Rule:
     evidence: str
     fix: str
     sample: str
-    find: Callable[[Subject], Iterable[Outcome]]
+    find: Callable[[Subject], Iterable[Outcome]] = nothing
+    needs: str = ""
+    after: Callable[[Subject, Sequence[AuditFinding], Sequence[RuleResult]], Iterable[Outcome]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ To add one: write ``audit/rules/vplNNN_<name>.py`` with a module-level `RULE`, a
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -14,7 +15,7 @@ from typing import Final
 
 from vplacer.audit import rules as package
 from vplacer.audit.model import Rule
-from vplacer.errors import InternalError, UnknownObjectError
+from vplacer.errors import InternalError, UnknownObjectError, UsageError
 
 RETIRED: Final[tuple[str, ...]] = ()
 """Ids of rules that are gone; none is given again."""
@@ -54,12 +55,23 @@ def find_rule(word: str) -> Rule:
     raise UnknownObjectError("no rule has this id or name", obj=word, hint="vplacer rule lists them")
 
 
-def chosen_rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules selected (empty = all) and not ignored, by id.
+def chosen_rules(
+    select: tuple[str, ...], ignore: tuple[str, ...], given: Collection[str] = ()
+) -> tuple[Rule, ...]:
+    """Return the rules selected (empty = all that have something to look at) and not ignored, by id.
+
+    Args:
+        select, ignore: ids or names.
+        given: options that were given, of those that a rule may need.
 
     Raises:
         UnknownObjectError: one of the words names no rule.
+        UsageError: one was selected without the option that it needs.
     """
-    wanted = {find_rule(word).id for word in select} or {rule.id for rule in all_rules()}
+    selected = [find_rule(word) for word in select]
+    for rule in selected:
+        if rule.needs and rule.needs not in given:
+            raise UsageError(f"{rule.id} {rule.name} has nothing to look at without {rule.needs}")
+    wanted = {rule.id for rule in selected} or {r.id for r in all_rules() if not r.needs or r.needs in given}
     unwanted = {find_rule(word).id for word in ignore}
     return tuple(rule for rule in all_rules() if rule.id in wanted - unwanted)

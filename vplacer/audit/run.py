@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -12,48 +12,32 @@ from vplacer.audit.model import (
     Hit,
     Missing,
     NotEvaluated,
+    Outcome,
     Rule,
     RuleResult,
     Untold,
-    Waived,
 )
 from vplacer.audit.places import places_of, where
 from vplacer.audit.subject import Subject
+from vplacer.audit.waivers import waived
 from vplacer.inventory.canonical import sha256_of
 from vplacer.inventory.moids import moid_order
 from vplacer.inventory.vcenter import Inventory
 
 _EMPTY: Final = "no host was read: there is none, or the account sees none"
 
-Waive = Callable[[AuditFinding], Waived | None]
 
-
-def no_waiver(_finding: AuditFinding) -> Waived | None:
-    """Waive nothing."""
-    return None
-
-
-def run_audit(subject: Subject, rules: Iterable[Rule], waive: Waive = no_waiver) -> AuditReport:
-    """Apply rules to a subject.
-
-    Args:
-        subject: the vCenter.
-        rules: those to apply.
-        waive: the waiver that holds for a finding, or None.
-    """
+def run_audit(subject: Subject, rules: Iterable[Rule]) -> AuditReport:
+    """Apply rules to a subject; its waivers hold for what they find."""
+    chosen = tuple(rules)
     findings: list[AuditFinding] = []
-    results: list[RuleResult] = []
-    for rule in rules:
-        found: list[AuditFinding] = []
-        untold: list[Untold] = []
-        for item in rule.find(subject):
-            if isinstance(item, NotEvaluated):
-                untold.append(Untold(places_of(subject.inventory, item), item.why))
-            else:
-                found.append(_waived(_finding(subject, rule, item), waive))
-        findings += found
-        waived = sum(1 for finding in found if finding.waived is not None)
-        results.append(RuleResult(rule, len(found), waived, tuple(untold)))
+    results: dict[str, RuleResult] = {}
+    for rule in chosen:
+        results[rule.id] = _apply(subject, rule, rule.find(subject), findings)
+    before = tuple(findings), tuple(results[rule.id] for rule in chosen if rule.after is None)
+    for rule in chosen:
+        if rule.after is not None:
+            results[rule.id] = _apply(subject, rule, rule.after(subject, *before), findings)
     inventory = subject.inventory
     return AuditReport(
         about=inventory.about,
@@ -65,9 +49,25 @@ def run_audit(subject: Subject, rules: Iterable[Rule], waive: Waive = no_waiver)
             "gpus": sum(len(topology.gpus) for topology in subject.topologies.values()),
         },
         findings=tuple(sorted(findings, key=_order)),
-        rules=tuple(results),
+        rules=tuple(results[rule.id] for rule in chosen),
         missing=_missing(inventory),
     )
+
+
+def _apply(
+    subject: Subject, rule: Rule, outcomes: Iterable[Outcome], findings: list[AuditFinding]
+) -> RuleResult:
+    """Add what a rule found to the findings, and return what came of it."""
+    found: list[AuditFinding] = []
+    untold: list[Untold] = []
+    for item in outcomes:
+        if isinstance(item, NotEvaluated):
+            untold.append(Untold(places_of(subject.inventory, item), item.why))
+        else:
+            found.append(_waived(subject, _finding(subject, rule, item)))
+    findings += found
+    held = sum(1 for finding in found if finding.waived is not None)
+    return RuleResult(rule, len(found), held, tuple(untold))
 
 
 def _missing(inventory: Inventory) -> tuple[Missing, ...]:
@@ -111,8 +111,8 @@ def _fingerprint(subject: Subject, rule: Rule, hit: Hit) -> str:
     return sha256_of([inventory.about.instance_uuid, rule.id, about, hit.device or "", hit.key])[:16]
 
 
-def _waived(finding: AuditFinding, waive: Waive) -> AuditFinding:
-    found = waive(finding)
+def _waived(subject: Subject, finding: AuditFinding) -> AuditFinding:
+    found = waived(finding, subject.waivers or (), subject.inventory.taken_at)
     return finding if found is None else replace(finding, waived=found)
 
 

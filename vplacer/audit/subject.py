@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from vplacer.audit.as_they_run import as_they_run
 from vplacer.audit.settings import DEFAULTS, Settings
+from vplacer.audit.waivers import Waiver
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.state import Problem
@@ -35,12 +36,14 @@ class Subject:
     """One vCenter at one moment, as rules look at it. Pure: no rule reads anything else.
 
     ``topologies`` by host moid. ``told``: findings of those who read it (hosts asked that told nothing).
+    ``waivers``: what somebody answers for; None = no file of them was given.
     """
 
     inventory: Inventory
     overlays: tuple[Overlay, ...] = ()
     settings: Settings = DEFAULTS
     told: tuple[Finding, ...] = ()
+    waivers: tuple[Waiver, ...] | None = None
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, make: Callable[Concatenate[Subject, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -32,6 +32,7 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         select=values["select"],
         ignore=values["ignore"],
         settings=Settings(locality_percent=values["locality_percent"]),
+        waivers=values["waivers"],
         output=values["output"],
         gauges=shown in METRICS,
         readable_by_all=shown in METRICS,
@@ -105,6 +106,13 @@ command = Command(
         ),
         click.Option(["--select"], metavar="RULE", multiple=True, help="Only this rule; more than once."),
         click.Option(["--ignore"], metavar="RULE", multiple=True, help="Not this rule; more than once."),
+        click.Option(
+            ["--waivers"],
+            metavar="FILE",
+            envvar="VPLACER_AUDIT_WAIVERS",
+            type=click.Path(path_type=Path),
+            help="Findings that somebody answers for until a day: `vplacer schema waivers`.",
+        ),
         click.Option(
             ["--locality-percent"],
             metavar="N",

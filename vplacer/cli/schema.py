@@ -9,7 +9,7 @@ import click
 from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.output import emit
 
-FORMATS = ("inventory", "request", "what-if", "overlay", "capacity")
+FORMATS = ("inventory", "request", "what-if", "overlay", "waivers", "capacity")
 """Formats that people write, and the last one, which programs read."""
 
 
@@ -25,7 +25,7 @@ command = Command(
     callback=_run,
     help="Print the JSON Schema of a file format, for editors and checks: inventory (YAML for "
     "--from and --lab), request (for `vplacer plan -r`), what-if (for --what-if), overlay (for --overlays), "
-    "or capacity (what `vplacer capacity --format json` prints).",
+    "waivers (for `vplacer audit --waivers`), or capacity (what `vplacer capacity --format json` prints).",
     params=[
         click.Argument(["format"], type=click.Choice(FORMATS)),
     ],

@@ -27,6 +27,7 @@ class AuditOptions:
         select: rules to apply, by id or name; empty = all.
         ignore: rules to leave out.
         settings: thresholds; None = the defaults.
+        waivers: a file of findings that somebody answers for; None = none.
         output: where the report goes too; None = nowhere.
         gauges: work out the figures of metrics too.
         readable_by_all: the report's file is for other accounts of this machine too.
@@ -36,6 +37,7 @@ class AuditOptions:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     settings: Settings | None = None
+    waivers: Path | None = None
     output: Path | None = None
     gauges: bool = False
     readable_by_all: bool = False
@@ -58,15 +60,21 @@ def run_audit_job(
     from vplacer.audit.run import run_audit
     from vplacer.audit.settings import DEFAULTS
     from vplacer.audit.subject import Subject
+    from vplacer.audit.waivers_file import load_waivers
 
-    rules = chosen_rules(options.select, options.ignore)
+    rules = chosen_rules(options.select, options.ignore, _given(options))
+    waivers = load_waivers(options.waivers) if options.waivers is not None else None
     if options.output is not None:
         refuse_one_file_twice(options.output, options.source.record)
-        inputs = source_files(options.source)
+        inputs = (*source_files(options.source), *(path for path in (options.waivers,) if path is not None))
         check_output(options.output, FileKind.AUDIT, inputs=inputs, force=options.source.force)
     reading = read_source(replace(options.source, allow_incomplete=True), world)
     subject = Subject(
-        reading.inventory, reading.overlays, options.settings or DEFAULTS, told=reading.findings
+        reading.inventory,
+        reading.overlays,
+        options.settings or DEFAULTS,
+        told=reading.findings,
+        waivers=waivers,
     )
     report = run_audit(subject, rules)
     if options.gauges:
@@ -77,3 +85,8 @@ def run_audit_job(
         mode = 0o644 if options.readable_by_all else 0o600
         write_file(options.output, render_file(report).encode(), mode)
     return report
+
+
+def _given(options: AuditOptions) -> tuple[str, ...]:
+    """Return the options given without which some rules have nothing to look at."""
+    return ("--waivers",) if options.waivers is not None else ()

@@ -23,6 +23,10 @@ def schema(name: str) -> dict[str, Any]:
         from vplacer.request.what_if.schema import file_schema
 
         return file_schema()
+    if name == "waivers":
+        from vplacer.audit.waivers_schema import waivers_schema
+
+        return waivers_schema()
     if name == "capacity":
         from vplacer.report.capacity_schema import capacity_schema
 

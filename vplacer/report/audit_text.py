@@ -94,6 +94,8 @@ def _rule_lines(report: AuditReport, result: RuleResult, details: bool, style: S
 def _finding_lines(finding: AuditFinding, style: Style) -> list[str]:
     word = style.paint(finding.severity.value.ljust(7), _COLOURS[finding.severity])
     lines = [f"  {word} {where(finding.places)}", f"      {finding.text} [{finding.certainty.value}]"]
+    if finding.line is not None:
+        lines.append(f"      at {finding.line.file}:{finding.line.line}")
     if finding.owner is not None:
         lines.append(f"      not ours to change: {finding.owner}")
     if finding.first_seen is not None:
