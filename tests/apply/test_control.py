@@ -223,7 +223,7 @@ def test_what_moved_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
     assert not found.clear
     with pytest.raises(StaleError) as caught:
         apply_plan(scene.plan, port, ALL_CONSENTS, tmp_path / "j", port.clock, lock_folder=tmp_path)
-    assert "latency_sensitivity is high, was" in str(caught.value)
+    assert "latency sensitivity is high, was" in str(caught.value)
     assert caught.value.exit_code == 6
 
 

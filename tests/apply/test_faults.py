@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 from tests.apply.faults import Combination, combinations, order_for, plan_case
 from tests.apply.scenes import ALL_CONSENTS
+from vplacer.apply.events import ApplyEvent
 from vplacer.apply.journal import read_journal
 from vplacer.apply.outcome import Outcome, Status, StepState
 from vplacer.apply.records import JournalState
@@ -24,8 +26,10 @@ from vplacer.lab.model.state import seed_state
 from vplacer.lab.model.tasks import TaskPhase
 from vplacer.plan.model import ObjectKind, Plan, StepKind
 from vplacer.plan.observed import vm_facts
+from vplacer.report.apply_text import event_line, outcome_text
 
 OPTIONS = replace(ALL_CONSENTS, timing=replace(ALL_CONSENTS.timing, task_timeout_s=1800.0))
+_ID = re.compile(r"\b(vm|host|resgroup|domain-c|network|datastore)-[0-9]{2,}")
 MATRIX = list(combinations())
 
 
@@ -41,13 +45,15 @@ def test_a_fault_at_a_step(combination: Combination, tmp_path: Path) -> None:
     port = LabPort(machine)
     path = tmp_path / "plan.journal"
     machine.orders.add(order_for(combination.fault, plan, plan.step_by_id[combination.step]))
+    events: list[ApplyEvent] = []
     try:
-        outcome = apply_plan(plan, port, OPTIONS, path, port.clock, lock_folder=tmp_path)
+        outcome = apply_plan(plan, port, OPTIONS, path, port.clock, events.append, lock_folder=tmp_path)
     except VplacerError:
         pytest.fail("the fault was met before the first change")
     assert outcome.status.value in combination.fault["ends"], outcome.troubles
     assert (outcome.status is Status.DONE) == (outcome.exit_code == 0), outcome.troubles
     _nobody_is_off_without_a_word(plan, machine, outcome)
+    _ids_are_in_no_text(plan, outcome, events)
     nothing_twice(plan, machine, read_journal(path))
 
     _heal(machine, case.site.inventory.vm_by_moid, _stopped_by_others(combination, plan, machine, path))
@@ -85,6 +91,14 @@ def _nobody_is_off_without_a_word(plan: Plan, machine: Machine, outcome: Outcome
         if not ran or seen.id in meant:
             continue
         assert now[seen.id].power is VmPower.ON or seen.id in named, seen.name
+
+
+def _ids_are_in_no_text(plan: Plan, outcome: Outcome, events: list[ApplyEvent]) -> None:
+    """People know names. Only a task has none."""
+    told = [line for event in events if (line := event_line(event)) is not None]
+    told += [outcome_text(plan, outcome, verbosity=1, plan_file="plan.json")]
+    for text in told:
+        assert not _ID.search(text.replace(outcome.journal or "\n", "")), text
 
 
 def nothing_twice(plan: Plan, machine: Machine, journal: JournalState) -> None:

@@ -305,6 +305,11 @@ def test_plan_asks_the_vcenter_about_its_steps(served: Served, vplacer: Runner) 
     assert outcome.code == 0
     assert outcome.out.endswith("Checked: 21 steps, nothing stands in the way.\n")
     assert site.server.calls["CheckVmConfig_Task"] > 0
+    printed = site("plan -r a30pairs --check --format json")
+    assert "Checked:" not in printed.err
+    assert json.loads(printed.out)["check"]["clear"] is True
+    Path("printed.json").write_text(printed.out)
+    assert vplacer("show printed.json").code == 0
     assert vplacer("plan --from a30pairs -r a30pairs --check").code == 3
 
 

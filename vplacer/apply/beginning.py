@@ -52,7 +52,7 @@ class Beginning(Ending):
 
     def _hold(self, move: Move, look: Look) -> Move | None:
         """Leave out of an inverse step what others have changed since; None = nothing is left to do."""
-        step, left = held_to(move.step, look.facts[move.step.vm])
+        step, left = held_to(move.step, look.facts[move.step.vm], self.tell.words)
         gone = look.vm is None
         if gone:
             step, left = None, ("the VM is gone",)
@@ -93,7 +93,7 @@ class Beginning(Ending):
         if not wrong:
             return True
         same_plan = not differences(after(step), look.facts)
-        text = "; ".join(str(item) for item in wrong)
+        text = "; ".join(self.tell.words.differs(item) for item in wrong)
         self._drift(step, f"somebody else has changed it: {text}", halts=same_plan)
         return False
 
@@ -149,7 +149,7 @@ class Beginning(Ending):
         self.shutdowns[move.step.id] = Shutdown(move, now, deadline, asked)
 
     def _switch_off_hard(self, move: Move, moid: str, why: str) -> None:
-        self.tell.warn("hard_power_off", f"{moid}: switched off hard: {why}")
+        self.tell.warn("hard_power_off", f"{self.tell.words.vm(move.step.vm)}: switched off hard: {why}")
         operation = operation_id(self.operation, move)
         self._journal_end(move, done=False, detail=why)
         since = self.world.server_time().isoformat()
@@ -166,7 +166,9 @@ class Beginning(Ending):
     def _lost(self, move: Move, why: str) -> None:
         """Look what became of a call whose answer was lost."""
         step = move.step
-        self.tell.warn("answer_lost", f"{step.id}: {why}; looking whether it was carried out")
+        self.tell.warn(
+            "answer_lost", f"{self.tell.words.step(step)}: {why}; looking whether it was carried out"
+        )
         attempt = self.journal.state.log(step.id).open
         assert attempt is not None
         found = find_call(self.world, step, attempt, self.journal.state.task_ids, self.world.moid(step.vm))

@@ -37,9 +37,6 @@ class Difference:
     expected: Fact
     found: Fact
 
-    def __str__(self) -> str:
-        return f"{self.field} is {shown(self.found)}, not {shown(self.expected)}"
-
 
 def shown(value: Fact) -> str:
     """Return a field's value for people."""

@@ -8,7 +8,6 @@ from vplacer.apply.calls import Move
 from vplacer.apply.compare import (
     after,
     differences,
-    shown,
     unforeseen,
 )
 from vplacer.apply.events import EventType
@@ -38,7 +37,7 @@ class Ending(Failing):
             look = self.world.look(step)
             wrong = differences(after(step), look.facts)
         lost_power = bool(wrong) and switches_on(step.change)
-        detail = "; ".join(str(item) for item in wrong) or None
+        detail = "; ".join(self.tell.words.differs(item) for item in wrong) or None
         self._journal_end(move, done=not lost_power, detail=detail, made=made, verified=not wrong)
         if wrong:
             what = f"carried out, and not as planned: {detail}"
@@ -63,7 +62,7 @@ class Ending(Failing):
             return
         moved = unforeseen(step.change, facts_after(step.change, earlier), now)
         if moved:
-            text = "; ".join(f"{name} is {shown(found)}, was {shown(was)}" for name, was, found in moved)
+            text = self.tell.words.all_moved(moved)
             if all(item.id in self.schedule.progress.done for item in self._steps_of(step.vm)):
                 self.tell.trouble(ProblemKind.DRIFTED, f"somebody else has changed it: {text}", vm=step.vm)
             else:
@@ -93,4 +92,6 @@ class Ending(Failing):
             try:
                 self.world.port.log_event(moid, text)
             except VSphereError as error:
-                self.tell.note("event", f"{vm}: the user event could not be written: {error.what}")
+                self.tell.note(
+                    "event", f"{self.tell.words.vm(vm)}: the user event could not be written: {error.what}"
+                )

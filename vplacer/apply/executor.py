@@ -84,7 +84,7 @@ class Executor(Beginning):
 
     def _unreached(self, error: Unreachable) -> None:
         self.unreached = True
-        what = f"the vCenter cannot be reached: {error.cause.what}"
+        what = f"the vCenter cannot be reached: {error.cause.why or error.cause.what}"
         self.tell.trouble(ProblemKind.CONNECTION, what, hint="go on with --resume when it answers again")
 
     def _turn(self) -> bool:
@@ -184,7 +184,7 @@ class Executor(Beginning):
         except LOST:
             item.asked = False
         except VSphereError as error:
-            self.tell.warn("shutdown", f"{item.move.step.id}: {error.what}")
+            self.tell.warn("shutdown", f"{self.tell.words.step(item.move.step)}: {error.what}")
 
     def _guest_is_late(self, item: Shutdown) -> None:
         move = item.move

@@ -12,6 +12,14 @@ from vplacer.apply.units import Unit
 from vplacer.plan.changes import Power
 from vplacer.plan.model import Step
 
+_HINTS = {
+    ProblemKind.FAULT: "mend the cause, then go on with --resume, or take it back with `vplacer rollback`",
+    ProblemKind.NOT_RESTORED: "mend the cause, then `vplacer rollback`; with --dry-run it says what is left",
+    ProblemKind.VERIFICATION: "look at the VM; then --resume goes on, and `vplacer rollback` takes it back",
+    ProblemKind.CONNECTION: "go on with --resume when the vCenter answers again",
+}
+"""What to do next, where the trouble itself knows nothing better."""
+
 
 class Failing(Books):
     """Gives chains of steps up, and VMs their old state back."""
@@ -45,6 +53,9 @@ class Failing(Books):
         if move.restoring or self.rolls_back:
             kind = ProblemKind.NOT_RESTORED
             what = f"could not be taken back: {step.effect.removeprefix('take back: ')}: {what}"
+        elif kind is ProblemKind.FAULT:
+            what = f"{step.effect}: {what}"
+        hint = hint or _HINTS.get(kind)
         self.tell.trouble(kind, what, vm=step.vm, step=step.id, hint=hint)
         if move.undo:
             self._stuck.add(step.vm)
@@ -63,7 +74,9 @@ class Failing(Books):
             if other is not unit:
                 for item in other.steps:
                     if item.id not in self.schedule.progress.done:
-                        self.failed.setdefault(item.id, f"waits for {step.vm}, whose steps failed")
+                        self.failed.setdefault(
+                            item.id, f"waits for {self.tell.words.vm(step.vm)}, whose steps failed"
+                        )
         if restore:
             self._to_restore[unit.index] = unit
 
@@ -93,6 +106,6 @@ class Failing(Books):
                 step=step.id,
             )
         if steps:
-            names = ", ".join(sorted({step.vm for step in steps}))
+            names = ", ".join(sorted({self.tell.words.vm(step.vm) for step in steps}))
             self.tell.diagnostic("restoring", f"bringing back to how it was: {names}", Severity.WARNING)
         return [back for step in steps if (back := inverse_step(step)) is not None]

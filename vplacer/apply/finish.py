@@ -99,7 +99,7 @@ def _tell_left_off(plan: Plan, world: World, state: JournalState, tell: Teller) 
     for vm in candidates:
         found = now.get(vm)
         if found is not None and found.power is not VmPower.ON:
-            host = f" at {plan.name(found.host)}" if found.host else ""
+            host = f" at {tell.words.name(found.host)}" if found.host else ""
             hint = f"switch it on{host}, or go on with --resume, or take it back with `vplacer rollback`"
             tell.trouble(ProblemKind.LEFT_OFF, "it ran before and is off now", vm=vm, hint=hint)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from vplacer.apply.compare import same
+from vplacer.apply.words import Words
 from vplacer.inventory.vm import VmPower
 from vplacer.plan.changes import (
     Action,
@@ -43,15 +44,20 @@ def inverse_step(step: Step, depends_on: Iterable[str] = ()) -> Step | None:
     )
 
 
-def held_to(step: Step, facts: Mapping[str, Fact]) -> tuple[Step | None, tuple[str, ...]]:
+def held_to(step: Step, facts: Mapping[str, Fact], words: Words) -> tuple[Step | None, tuple[str, ...]]:
     """Leave out of an inverse step what somebody else has changed since.
+
+    Args:
+        step: the inverse step.
+        facts: the fields of its VM as they are.
+        words: names objects in what is told.
 
     Returns:
         The step for the rest, None = nothing is left to do; and what is left as it is, in words.
     """
     match step.change:
         case Reconfigure():
-            return _reconfigure(step, step.change, facts)
+            return _reconfigure(step, step.change, facts, words)
         case Power() as power:
             if facts.get("power") == power.after.value:
                 return None, ()
@@ -64,7 +70,7 @@ def held_to(step: Step, facts: Mapping[str, Fact]) -> tuple[Step | None, tuple[s
             if facts.get("host") == move.host_after:
                 return None, ()
             if facts.get("host") != move.host_before:
-                return None, (f"it is on another host by now ({facts.get('host')})",)
+                return None, (f"it is on another host by now ({words.value('host', facts.get('host'))})",)
             return step, ()
         case OverrideDrs() as drs:
             if same(facts.get("drs_override"), drs.before):
@@ -77,7 +83,7 @@ def held_to(step: Step, facts: Mapping[str, Fact]) -> tuple[Step | None, tuple[s
 
 
 def _reconfigure(
-    step: Step, change: Reconfigure, facts: Mapping[str, Fact]
+    step: Step, change: Reconfigure, facts: Mapping[str, Fact], words: Words
 ) -> tuple[Step | None, tuple[str, ...]]:
     left: list[str] = []
     fields = []
@@ -86,14 +92,16 @@ def _reconfigure(
         if same(now, _fact(item.before)):
             fields.append(item)
         elif not same(now, _fact(item.after)):
-            left.append(f"{item.field.value} was changed to {now} since")
+            left.append(
+                f"{words.field(item.field.value)} was changed to {words.value(item.field.value, now)} since"
+            )
     extras = []
     for extra in change.extra_config:
         now = facts.get(EXTRA_PREFIX + extra.key)
         if now == extra.before:
             extras.append(extra)
         elif now != extra.after:
-            left.append(f"{extra.key} was changed to {now!r} since")
+            left.append(f"{extra.key} was changed to {words.value(extra.key, now)} since")
     devices, groups = change.devices, change.groups
     if (devices or groups) and not _can_go_back(step, devices, facts):
         if not same(facts.get("devices"), _value(step.checks, "devices")):

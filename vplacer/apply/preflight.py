@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vplacer.apply.compare import shown
 from vplacer.apply.consent import MissingConsent, demand_consents, missing_consents
 from vplacer.apply.options import ApplyOptions
 from vplacer.apply.steps import steps_by_vm, switches_off, switches_on, vm_name
+from vplacer.apply.words import Words
 from vplacer.apply.world import World
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.errors import RequestError, StaleError, VSphereFault
@@ -113,7 +113,8 @@ def demand_clear(plan: Plan, found: Preflight) -> None:
         VSphereFault: the server would refuse a step.
     """
     if found.stale:
-        lines = "".join(f"\n  {stale_text(item)}" for item in found.stale)
+        words = Words(plan, found.inventory)
+        lines = "".join(f"\n  {words.stale(item)}" for item in found.stale)
         raise StaleError(
             "the plan is stale; nothing was changed",
             obj=plan.source.vcenter,
@@ -134,21 +135,12 @@ def demand_clear(plan: Plan, found: Preflight) -> None:
         first = blocking[0]
         more = f" ({len(blocking) - 1} more steps would be refused too)" if len(blocking) > 1 else ""
         raise VSphereFault(
-            f"the server would refuse the step {first.step}; nothing was changed{more}",
+            f"the server would refuse to {plan.step_by_id[first.step].effect}; nothing was changed{more}",
             obj=vm_name(plan, first.vm),
             fault_type=first.finding.fault,
             why=first.finding.message,
             hint="mend what it names, then plan again",
         )
-
-
-def stale_text(item: StaleField) -> str:
-    """Return a moved field in words."""
-    what = f"{item.kind.value} {item.name}: "
-    if item.field == "exists":
-        return what + ("is gone" if item.expected is True else "exists already")
-    text = f"{item.field} is {shown(item.found)}, was {shown(item.expected)}"
-    return what + (f"{text} ({item.detail})" if item.detail else text)
 
 
 def owned_vms(

@@ -18,7 +18,7 @@ from vplacer.apply.journal import Journal, demand_new, plan_path
 from vplacer.apply.lock import apply_lock
 from vplacer.apply.options import ApplyOptions
 from vplacer.apply.outcome import Outcome, ProblemKind, Status
-from vplacer.apply.preflight import Preflight, demand_clear, inspect, owned_vms, stale_text
+from vplacer.apply.preflight import Preflight, demand_clear, inspect, owned_vms
 from vplacer.apply.records import Began, JournalState, Kept, Noted, Opened
 from vplacer.apply.rollback_plan import RollbackPlan, rollback_plan
 from vplacer.apply.schedule import Progress, Schedule
@@ -102,6 +102,7 @@ def apply_plan(
         with _reached():
             found = inspect(plan, world, options)
         demand_clear(plan, found)
+        tell.words.learn(found.inventory)
         if confirm is not None and not confirm(found):
             return Outcome(Status.REFUSED, (), (), (), False, (), None, 0.0)
         opened = _opened(plan, journal, tool_version)
@@ -210,6 +211,7 @@ def _taken_up(
     world.made.update(journal.state.made)
     with _reached():
         inventory = world.inventory()
+    tell.words.learn(inventory)
     _demand_consents(plan, steps, options, clock)
     journal.write(Began(clock.now().isoformat(), mode))
     return _Run(plan, world, journal, options, tell, stop, inventory), inventory
@@ -243,7 +245,7 @@ class _Run:
         executor = self._executor(self.plan.steps, inventory, rolls_back=False)
         self.tell.planned(step for step in self.plan.steps if not self.journal.state.is_done(step.id))
         for item in moved:
-            what = f"the plan is stale: {stale_text(item)}"
+            what = f"the plan is stale: {self.tell.words.stale(item)}"
             executor.halt(
                 ProblemKind.DRIFTED, what, hint="take it back with `vplacer rollback`, or plan again"
             )
@@ -345,7 +347,8 @@ def _note_preflight(journal: Journal, tell: Teller, found: Preflight) -> None:
     notes = [("adopted", text, Severity.INFO) for text in found.adopted]
     for item in found.checked:
         when = "as it is today, " if item.of_today else ""
-        text = f"{item.step}: {when}the server says {item.finding.fault}: {item.finding.message}"
+        what = tell.words.step(tell.plan.step_by_id[item.step])
+        text = f"{what}: {when}the server says {item.finding.fault}: {item.finding.message}"
         notes.append(("check", text, Severity.WARNING))
     for code, text, severity in notes:
         journal.write(Noted(code, text, tell.clock.now().isoformat()))

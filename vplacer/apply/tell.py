@@ -8,12 +8,12 @@ from datetime import datetime
 from vplacer.apply.clock import Clock
 from vplacer.apply.events import ApplyEvent, EventType, Listener, Severity
 from vplacer.apply.outcome import ProblemKind, Trouble
-from vplacer.apply.steps import vm_name
+from vplacer.apply.words import Words
 from vplacer.plan.model import Plan, Step
 
 
 class Teller:
-    """Makes events and collects troubles and notes."""
+    """Makes events and collects troubles and notes. ``words``: names objects in texts."""
 
     def __init__(self, plan: Plan, clock: Clock, listener: Listener, total: int) -> None:
         self.plan = plan
@@ -24,6 +24,7 @@ class Teller:
         self.started = clock.now()
         self.troubles: list[Trouble] = []
         self.notes: list[str] = []
+        self.words = Words(plan)
 
     def step(
         self,
@@ -47,7 +48,7 @@ class Teller:
                 step=step.id,
                 kind=step.kind,
                 vm=step.vm,
-                name=vm_name(self.plan, step.vm),
+                name=self.words.vm(step.vm),
                 undo=undo,
                 elapsed_s=None if began is None else (now - began).total_seconds(),
                 done=self.done,
@@ -77,7 +78,7 @@ class Teller:
         hint: str | None = None,
     ) -> None:
         """Tell, and keep, what is to be known at the end. The same is kept once."""
-        name = vm_name(self.plan, vm) if vm is not None else None
+        name = self.words.vm(vm) if vm is not None else None
         item = Trouble(kind, what, vm, name, step, hint)
         if item in self.troubles:
             return
@@ -89,7 +90,7 @@ class Teller:
         self, code: str, text: str, severity: Severity, vm: str | None = None, step: str | None = None
     ) -> None:
         """Tell what is of no step's own course."""
-        name = vm_name(self.plan, vm) if vm is not None else None
+        name = self.words.vm(vm) if vm is not None else None
         now = self.clock.now()
         self.listener(
             ApplyEvent(now, EventType.DIAGNOSTIC, text, severity, step=step, vm=vm, name=name, code=code)

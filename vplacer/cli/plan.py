@@ -15,7 +15,7 @@ from vplacer.cli.host_names import complete_host
 from vplacer.cli.interrupt import graceful_interrupt
 from vplacer.cli.moment import MOMENT
 from vplacer.cli.output import emit, remark, warn
-from vplacer.cli.plan_output import render
+from vplacer.cli.plan_output import render, render_check
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
 from vplacer.errors import UsageError
@@ -44,26 +44,15 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         format=values["format"],
         summary=values["summary"],
         seconds=result.solve_seconds,
+        checked=result.checked,
     )
     if values["format"] == "text" and not values["summary"] and (values["measured"] or common.verbose):
         text += _homes(result)
-    if result.checked is not None:
-        text += _checked(result, common, values["format"])
+    if values["format"] == "text" and result.checked is not None:
+        text += "\n" + render_check(result.plan, common, result.checked)
     emit(common, text)
     _remarks(result, common, values)
     return exit_code(result.plan, detailed=values["detailed_exitcode"])
-
-
-def _checked(result: PlanResult, common: Common, format: str) -> str:
-    """Return what the vCenter said of the steps; with JSON it goes to standard error."""
-    from vplacer.report.apply_text import preflight_text
-    from vplacer.report.style import Style
-
-    assert result.checked is not None
-    if format == "text":
-        return "\n" + preflight_text(result.plan, result.checked, style=Style(common.color(common.stdout)))
-    common.stderr.write(preflight_text(result.plan, result.checked))
-    return ""
 
 
 def _homes(result: PlanResult) -> str:

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING
 from vplacer.cli.common import Common
 
 if TYPE_CHECKING:
+    from vplacer.apply.preflight import Preflight
     from vplacer.plan.model import Plan
 
 
-def render(plan: Plan, common: Common, *, format: str, summary: bool, seconds: float | None = None) -> str:
+def render(
+    plan: Plan,
+    common: Common,
+    *,
+    format: str,
+    summary: bool,
+    seconds: float | None = None,
+    checked: Preflight | None = None,
+) -> str:
     """Return a plan as text or JSON.
 
     Args:
@@ -20,11 +29,12 @@ def render(plan: Plan, common: Common, *, format: str, summary: bool, seconds: f
         format: "text" or "json".
         summary: counts and verdict only.
         seconds: how long the solver took, for text; None = not told.
+        checked: what the vCenter says of its steps; None = it was not asked.
     """
     if format == "json":
         from vplacer.report.plan_json import plan_json
 
-        return _summary_json(plan) if summary else plan_json(plan)
+        return _summary_json(plan, checked) if summary else plan_json(plan, checked)
     from vplacer.report.plan_text import plan_text, source_line, summary_line
     from vplacer.report.solution_text import proof_line
     from vplacer.report.style import Style
@@ -33,6 +43,14 @@ def render(plan: Plan, common: Common, *, format: str, summary: bool, seconds: f
         return "\n".join([source_line(plan), summary_line(plan), proof_line(plan, seconds)])
     style = Style(common.color(common.stdout))
     return plan_text(plan, verbosity=common.verbose, style=style, seconds=seconds)
+
+
+def render_check(plan: Plan, common: Common, checked: Preflight) -> str:
+    """Return what the vCenter says of a plan's steps, as text."""
+    from vplacer.report.apply_text import preflight_text
+    from vplacer.report.style import Style
+
+    return preflight_text(plan, checked, style=Style(common.color(common.stdout)))
 
 
 _SUMMARY_KEYS = (
@@ -48,9 +66,14 @@ _SUMMARY_KEYS = (
 )
 
 
-def _summary_json(plan: Plan) -> str:
+def _summary_json(plan: Plan, checked: Preflight | None) -> str:
     """Return the parts of a plan file that count and judge; ``sha256`` is that of the whole plan."""
-    from vplacer.plan.plan_file import plan_document
+    from vplacer.plan.plan_file import CHECK, plan_document
 
     document = plan_document(plan)
-    return json.dumps({key: document[key] for key in _SUMMARY_KEYS}, sort_keys=True, indent=1)
+    shown = {key: document[key] for key in _SUMMARY_KEYS}
+    if checked is not None:
+        from vplacer.report.apply_json import preflight_document
+
+        shown[CHECK] = preflight_document(checked)
+    return json.dumps(shown, sort_keys=True, indent=1)

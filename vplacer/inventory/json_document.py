@@ -67,7 +67,9 @@ def sealed_bytes(document: dict[str, Any]) -> bytes:
     return json.dumps(document, sort_keys=True, indent=1, allow_nan=False).encode("ascii") + b"\n"
 
 
-def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: str) -> dict[str, Any]:
+def parse_sealed(
+    content: bytes, path: str, kind: JsonFormat, *, edited_hint: str, beside: str | None = None
+) -> dict[str, Any]:
     """Return a document without its envelope, if its ``sha256`` is that of all the rest as canonical JSON.
 
     Args:
@@ -75,12 +77,15 @@ def parse_sealed(content: bytes, path: str, kind: JsonFormat, *, edited_hint: st
         path: what errors call the file.
         kind: its format.
         edited_hint: what to do instead of editing such a file.
+        beside: a key that may stand beside what is sealed; it is left out.
 
     Raises:
         FileFormatError: as `parse_document`, or changed after it was written.
         NewerFormatError: a newer vplacer wrote it.
     """
     document = parse_document(content, path, kind)
+    if beside is not None:
+        document.pop(beside, None)
     stored = document.pop("sha256", None)
     if stored != sha256_of(document):
         raise FileFormatError(

@@ -6,6 +6,7 @@ rollback. Objects are named by managed object id; a VM to be made by ``new:<name
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -398,8 +399,13 @@ class Plan:
 
     @cached_property
     def vm_names(self) -> dict[str, str]:
-        """Names of the VMs of the request by the ids that steps call them by."""
-        return {item.vm or item.demand: item.name for item in self.vms}
+        """Names of the VMs of the request by the ids that steps call them by.
+
+        Where several have one name, the id stands beside it.
+        """
+        names = {item.vm or item.demand: item.name for item in self.vms}
+        often = Counter(names.values())
+        return {vm: f"{name} ({vm})" if often[name] > 1 else name for vm, name in names.items()}
 
     @cached_property
     def _name_by_id(self) -> dict[str, str]:

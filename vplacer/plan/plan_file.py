@@ -18,6 +18,9 @@ from vplacer.plan.model import Plan
 
 FORMAT: Final = "vplacer-plan"
 FORMAT_VERSION: Final = 1
+CHECK: Final = "check"
+"""What the vCenter said of the plan when it was made. Not part of it: it says nothing of a later moment."""
+
 _FILE: Final = JsonFormat(FORMAT, "plan", FORMAT_VERSION, "a plan is written by `vplacer plan -o FILE`")
 
 
@@ -58,9 +61,8 @@ def load_plan(path: Path) -> Plan:
 
 def parse_plan(raw: bytes, path: str) -> Plan:
     """Read a plan file's content; ``path`` is what errors call it. Errors as `load_plan`."""
-    document = parse_sealed(
-        raw, path, _FILE, edited_hint="a plan is never edited: change the request and plan again"
-    )
+    hint = "a plan is never edited: change the request and plan again"
+    document = parse_sealed(raw, path, _FILE, edited_hint=hint, beside=CHECK)
     _unfold(document)
     return decoded(Plan, document, path)
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from vplacer.apply.events import ApplyEvent, EventType, Severity
 from vplacer.apply.outcome import Outcome, ProblemKind, Status, StepResult, StepState, Trouble
-from vplacer.apply.preflight import Preflight, stale_text
+from vplacer.apply.preflight import Preflight
 from vplacer.apply.rollback_plan import RollbackPlan
 from vplacer.apply.steps import vm_name
+from vplacer.apply.words import Words
 from vplacer.plan.model import Plan, Step
 from vplacer.report.duration_words import duration_text
 from vplacer.report.plan_words import aligned, count
@@ -170,7 +171,8 @@ def preflight_text(plan: Plan, found: Preflight, *, style: Style = PLAIN) -> str
     if found.stale:
         number = count(len(found.stale), "field")
         lines.append(style.paint(f"The plan is stale: {number} it was decided on moved", "red"))
-        lines += [f"  {stale_text(item)}" for item in found.stale]
+        words = Words(plan, found.inventory)
+        lines += [f"  {words.stale(item)}" for item in found.stale]
     if found.owned:
         lines.append(style.paint("VMs that must not be touched", "red"))
         lines += [f"  {vm_name(plan, vm)}: {why}" for vm, why in found.owned]

@@ -14,6 +14,11 @@ from vplacer.solver.verdict import DemandReasons, HostReason, Status
 MOST_HOSTS = 6
 """So many hosts are named a constraint; the rest is counted."""
 MOST_EVIDENCE = 2
+_LABELS = [
+    "Hardware labels that stand for one NUMA node on every host of the cluster may do as well:",
+    "  `vplacer labels plan -o labels.json` plans them, `vplacer labels apply labels.json` sets them; "
+    "then plan again",
+]
 _NO_WAY = "No single change that was tried makes room."
 
 
@@ -56,12 +61,13 @@ def reasons_lines(plan: Plan, alike: Sequence[DemandReasons], style: Style = PLA
     lines += [f"  {line}" for line in aligned([_rejection(plan, item) for item in rejections])]
     for conflict in first.conflicts:
         lines += _conflict(conflict, plan.name(first.demand))
+    labels = _LABELS if any(item.constraint == "label-portable" for item in first.rejections) else []
     if not first.relaxations:
         cut = any(item.constraint == "not-looked-at" for item in first.rejections)
-        return [*lines, "Ways out were not looked for to the end." if cut else _NO_WAY]
+        return [*lines, "Ways out were not looked for to the end." if cut else _NO_WAY, *labels]
     ordered = sorted(first.relaxations, key=lambda item: (item.cost, item.text))
     ways = [(str(index), item.text) for index, item in enumerate(ordered, start=1)]
-    return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways))]
+    return [*lines, "Cheapest way out", *(f"  {line}" for line in aligned(ways)), *labels]
 
 
 def _ways_for_all(plan: Plan) -> list[str]:
