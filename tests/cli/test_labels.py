@@ -27,7 +27,7 @@ vms: [{name: web, "on": esx01, cpus: 2, memory_gib: 8}]
 
 
 @pytest.fixture
-def source(folder: Path) -> Iterator[str]:
+def lab(folder: Path) -> Iterator[LabServer]:
     (folder / "site.yaml").write_text(SITE)
     site = load_inventory_file(folder / "site.yaml")
     (folder / "overlays").mkdir()
@@ -35,11 +35,16 @@ def source(folder: Path) -> Iterator[str]:
     with LabServer(site) as server:
         (folder / "password").write_text(server.password)
         (folder / "password").chmod(0o600)
-        address = server.url.removeprefix("https://").removesuffix("/sdk")
-        yield (
-            f"--vcenter {address} --ca-file {server.ca_file} --username {server.username} "
-            "--password-file password --overlays overlays"
-        )
+        yield server
+
+
+@pytest.fixture
+def source(lab: LabServer) -> str:
+    address = lab.url.removeprefix("https://").removesuffix("/sdk")
+    return (
+        f"--vcenter {address} --ca-file {lab.ca_file} --username {lab.username} "
+        "--password-file password --overlays overlays"
+    )
 
 
 def test_planned_compared_set_and_planned_again(source: str, vplacer: Runner) -> None:
@@ -61,6 +66,18 @@ def test_planned_compared_set_and_planned_again(source: str, vplacer: Runner) ->
     assert "Labels: 0 set, all cards of the plan have theirs." in repeated.out
 
 
+def test_the_inventory_is_read_once(lab: LabServer, source: str, vplacer: Runner) -> None:
+    def reads() -> int:
+        return lab.calls["CreateContainerView"]
+
+    before = reads()
+    assert vplacer(f"labels plan {source} -o labels.json").code == 0
+    once = reads() - before
+    assert vplacer(f"labels apply labels.json {source}").code == 0
+    assert once > 0
+    assert reads() < before + 3 * once, "single hosts are read back, not everything"
+
+
 def test_what_somebody_did_since_is_refused(source: str, vplacer: Runner) -> None:
     assert vplacer(f"labels plan {source} --prefix card -o theirs.json").code == 0
     assert vplacer(f"labels plan {source} -o ours.json").code == 0
@@ -68,7 +85,7 @@ def test_what_somebody_did_since_is_refused(source: str, vplacer: Runner) -> Non
     refused = vplacer(f"labels apply ours.json {source}")
     assert refused.code == 6
     assert "esx01 0000:" in refused.err
-    assert "planned for None, now 'card-n0'" in refused.err
+    assert "planned for unset, now card-n0" in refused.err
 
 
 def test_a_file_of_another_kind_an_edited_one_and_no_vcenter(source: str, vplacer: Runner) -> None:
@@ -81,7 +98,7 @@ def test_a_file_of_another_kind_an_edited_one_and_no_vcenter(source: str, vplace
     assert vplacer(f"collect {source} -o site.json").code == 0
     wrong = vplacer(f"labels apply site.json {source}")
     assert (wrong.code, "a snapshot, not a plan of labels" in wrong.err) == (3, True)
-    nowhere = vplacer("labels apply labels.json --from site.json")
+    nowhere = vplacer("labels apply labels.json")
     assert (nowhere.code, "give --vcenter HOST" in nowhere.err) == (3, True)
     over = vplacer(f"labels plan {source} -o site.json")
     assert (over.code, "is not a plan of labels" in over.err) == (1, True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from vplacer.apply.compare import shown
 from vplacer.errors import AnswerLost, ApplyStopped, StaleError, VplacerError
 from vplacer.inventory.host import Host
 from vplacer.inventory.pci import PciAddress
@@ -187,4 +188,4 @@ def _stopped(plan: LabelPlan, host: str, done: list[HostLabels], error: VplacerE
 
 
 def _stale_text(item: StaleField) -> str:
-    return f"{item.name} {item.field}: planned for {item.expected!r}, now {item.found!r}"
+    return f"{item.name} {item.field}: planned for {shown(item.expected)}, now {shown(item.found)}"

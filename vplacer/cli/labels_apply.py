@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from vplacer.cli import failure
+from vplacer.cli.apply_options import vcenter_of, vcenter_params
 from vplacer.cli.common import Command, common_of, examples
 from vplacer.cli.output import emit
 from vplacer.cli.run import world_for
-from vplacer.cli.source_options import source_of, source_params
 
 
 @click.pass_context
@@ -20,7 +20,7 @@ def _run(ctx: click.Context, /, labels: Path, check: bool, **values: Any) -> int
     from vplacer.report.labels_text import outcome_text
 
     common = common_of(ctx)
-    source = source_of(ctx, common, values)
+    source = vcenter_of(ctx, common, {**values, "yes": False})
     done = run_labels_apply(labels, source, world_for(common), check_only=check)
     emit(common, outcome_text(done.plan, done.outcome, done.missing))
     return failure.OK
@@ -35,7 +35,7 @@ command = Command(
     params=[
         click.Argument(["labels"], type=click.Path(path_type=Path)),
         click.Option(["--check"], is_flag=True, help="Only compare the plan with the vCenter."),
-        *source_params(),
+        *vcenter_params(),
     ],
     epilog=examples(
         "vplacer labels apply labels.json --vcenter vc.example.com --check",

@@ -139,7 +139,7 @@ def check_plan(plan: Plan, source: SourceOptions, options: ApplyOptions, world: 
     """
     from vplacer.apply.run import check_only
 
-    with reached(source, world, plan) as vcenter:
+    with reached(source, world, plan.source) as vcenter:
         return check_only(plan, vcenter.port, options, MachineClock())
 
 
@@ -162,7 +162,7 @@ def run_apply(
 
     plan = load_applyable(job.files.plan)
     demand_new(job.files.journal)
-    with reached(job.source, world, plan) as vcenter:
+    with reached(job.source, world, plan.source) as vcenter:
         return apply_plan(
             plan,
             vcenter.port,
@@ -183,7 +183,7 @@ def run_resume(job: ApplyJob, world: World, watch: Watch) -> Outcome:
 
     plan = show_plan(job.files.plan)
     read_journal(job.files.journal)
-    with reached(job.source, world, plan) as vcenter:
+    with reached(job.source, world, plan.source) as vcenter:
         return resume(
             plan,
             vcenter.port,
@@ -226,7 +226,7 @@ def run_rollback(job: ApplyJob, world: World, watch: Watch) -> Outcome:
     from vplacer.apply.run import roll_back
 
     plan = show_plan(job.files.plan)
-    with reached(job.source, world, plan) as vcenter:
+    with reached(job.source, world, plan.source) as vcenter:
         return roll_back(
             plan,
             vcenter.port,

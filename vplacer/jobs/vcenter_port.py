@@ -14,7 +14,7 @@ from vplacer.jobs.source import WORKERS, SourceOptions, login_of
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
-    from vplacer.plan.model import Plan, Source
+    from vplacer.plan.model import Source
     from vplacer.port import Port
 
 
@@ -27,8 +27,22 @@ class Reached:
 
 
 @contextmanager
-def reached(options: SourceOptions, world: World, plan: Plan) -> Iterator[Reached]:
+def reached(
+    options: SourceOptions,
+    world: World,
+    source: Source,
+    *,
+    made: str = "the plan was made",
+    again: str = "plan for this one",
+) -> Iterator[Reached]:
     """Log in to the vCenter of a plan, and out at the end of the block.
+
+    Args:
+        options: how the vCenter is reached.
+        world: the outside.
+        source: what the plan was made from.
+        made: what was done for that vCenter.
+        again: what to do instead for the one that answers.
 
     Raises:
         UsageError: no vCenter was named.
@@ -42,19 +56,12 @@ def reached(options: SourceOptions, world: World, plan: Plan) -> Iterator[Reache
         raise UsageError("no vCenter was named", hint="give --vcenter HOST")
     login = options.login or login_of(options.vcenter, options, world)
     with Session.connect(login.connect, login.credentials) as session:
-        demand_same_vcenter(
-            plan.source,
-            options.vcenter,
-            session.about.instance_uuid,
-            made="the plan was made",
-            again="plan for this one",
-        )
-        uuid = plan.source.instance_uuid
-        overlays = find_overlays(options.overlays, (), None, world.environ, uuid)
+        _demand_same(source, options.vcenter, session.about.instance_uuid, made=made, again=again)
+        overlays = find_overlays(options.overlays, (), None, world.environ, source.instance_uuid)
         yield Reached(VCenterPort(session, workers=WORKERS), overlays.items)
 
 
-def demand_same_vcenter(source: Source, address: str, uuid: str, *, made: str, again: str) -> None:
+def _demand_same(source: Source, address: str, uuid: str, *, made: str, again: str) -> None:
     """Refuse another vCenter than the one that something was planned for.
 
     Args:
