@@ -100,7 +100,7 @@ def test_a_label_that_somebody_gave_since_is_named_and_nothing_is_changed() -> N
     shop = Shop()
     card = shop.plan.changes[0]
     shop.machine.set_passthrough(card.host, [PassthroughEdit(card.address, label="mine")])
-    with pytest.raises(StaleError, match=r"esx01 .* label: planned for None, now 'mine'"):
+    with pytest.raises(StaleError, match=r"esx01 .* label: planned for unset, now mine"):
         shop.apply()
     with pytest.raises(StaleError):
         check_labels(shop.plan, shop.port, shop.topologies)
