@@ -17,6 +17,7 @@ from vplacer.inventory.overlay import Overlay, OverlayHome
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Gap, Inventory
+from vplacer.inventory.vm import VmPower
 
 MEASURED_AT = "2024-12-31T23:00:00Z"
 
@@ -62,7 +63,7 @@ def _with_fields(inventory: Inventory, case: Mapping[str, Any]) -> Inventory:
     """
     given, gone = case.get("set", {}), case.get("without", {})
     parts = {
-        kind: tuple(replace(item, **given.get(item.name, {})) for item in items)
+        kind: tuple(replace(item, **_fields(given.get(item.name, {}))) for item in items)
         for kind, items in (
             ("clusters", inventory.clusters),
             ("hosts", inventory.hosts),
@@ -74,6 +75,10 @@ def _with_fields(inventory: Inventory, case: Mapping[str, Any]) -> Inventory:
         for vm in parts["vms"]
     )
     return replace(inventory, **parts)
+
+
+def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: VmPower(value) if key == "power" else value for key, value in given.items()}
 
 
 def _with_bindings(inventory: Inventory, told: Any) -> Inventory:

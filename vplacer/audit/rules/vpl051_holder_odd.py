@@ -8,8 +8,10 @@ from vplacer.audit.model import Outcome, Rule, Severity
 from vplacer.audit.subject import Subject
 from vplacer.audit.told import hits_of
 
-_OFF = "The card is not free before the claim is gone: switch the VM on and off again, or restart the host's "
-_OFF += "management agents; if it stays, reboot the host."
+_OFF = (
+    "The card is not free before the claim is gone: switch the VM on and off again, or restart the host's "
+    "management agents; if it stays, reboot the host."
+)
 _FIXES = {
     "holder-not-on-host": "Register the VM on the host that holds its card, or release the card there: "
     "switch the VM off, and reboot the host if the claim stays.",
