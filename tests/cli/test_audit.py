@@ -88,3 +88,58 @@ def test_bad_waivers_are_told_by_line_before_anything_is_read(vplacer: Runner) -
 
 def test_the_schema_of_waivers(vplacer: Runner) -> None:
     assert json.loads(vplacer("schema waivers").out)["title"] == "vplacer waivers"
+
+
+@pytest.mark.usefixtures("site")
+def test_history_and_trend(vplacer: Runner) -> None:
+    first = vplacer("audit --from site.yaml --history h.db --format json")
+    assert first.code == 2
+    found = json.loads(first.out)["findings"]
+    assert {item["first_seen"] for item in found} == {"2025-01-01T00:00:00Z"}
+    Path("site.yaml").write_text(
+        yaml.safe_dump(
+            {"format_version": 1, "taken_at": "2025-02-01T00:00:00Z", **SITE, "vms": SITE["vms"][:1]}
+        )
+    )
+    second = vplacer("audit --from site.yaml --history h.db")
+    assert second.code == 0
+    assert "Since the audit of 2025-01-01T00:00:00Z: 0 new, 0 still there, 2 gone" in second.out
+    assert "Gone since then\n  VPL001 c / esx01 / hostile" in second.out
+    trend = vplacer("audit --trend --history h.db")
+    assert (trend.code, trend.out.splitlines()[0]) == (0, "vplacer audit trend: site, 2 audits")
+    for _ in range(2):
+        assert vplacer("audit --trend --history h.db -o t.csv").code == 0
+        assert vplacer("audit --trend --history h.db -o t.json").code == 0
+    assert len(Path("t.csv").read_text().splitlines()) == 3
+    Path("site.yaml").write_text(yaml.safe_dump({"format_version": 1, **SITE}))
+    third = vplacer("audit --from site.yaml --history h.db")
+    assert "Warning: h.db has an audit of 2025-02-01T00:00:00Z, later than this inventory" in third.err
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("audit --trend", "--trend shows a history"),
+        (
+            "audit --trend --history h.db --from site.yaml",
+            "--trend reads the history alone, and --from nothing",
+        ),
+        ("audit --trend --history h.db --format sarif", "--trend is shown as text, json, csv, not sarif"),
+        ("audit --trend --history h.db", "h.db: there is no such file"),
+        ("audit --from site.yaml --history-days 3", "--history-days goes with --history only"),
+        ("audit --from site.yaml --history site.yaml", "is read by this command"),
+        ("audit --from site.yaml --history notes", "notes: not a history of audits"),
+        ("audit --from site.yaml --history h.db -o h.db", "two outputs go into one file"),
+        (
+            "audit --from site.yaml --summary --format json",
+            "--summary shortens the text; json is always whole",
+        ),
+    ],
+)
+def test_options_that_make_no_sense(command: str, says: str, vplacer: Runner) -> None:
+    Path("notes").write_text("my notes, which are longer than the head of a database " * 10)
+    outcome = vplacer(command)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert says in outcome.err
+    assert not Path("h.db").exists()

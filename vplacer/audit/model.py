@@ -13,6 +13,7 @@ from vplacer.inventory.vcenter import About
 if TYPE_CHECKING:
     from vplacer.audit.gauges import Gauges
     from vplacer.audit.subject import Subject
+    from vplacer.audit.trend import TrendPoint
 
 
 class Severity(StrEnum):
@@ -199,10 +200,16 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Untold:
-    """A rule, or what of it, that was not evaluated: where (empty = everywhere) and why."""
+    """A rule, or what of it, that was not evaluated: where (empty = everywhere) and why.
+
+    ``vm``, ``host``, ``cluster``: managed object id of the one that the rule named; none = anything.
+    """
 
     places: tuple[Place, ...]
     why: str
+    vm: str | None = None
+    host: str | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +241,8 @@ class AuditReport:
     ordered: worst first, then by rule and place. ``missing``: what could not be read, an empty inventory
     among it; not empty = the audit is incomplete, and no finding proves nothing. ``compared_with``: time of
     the inventory of the earlier audit it was compared with, None = with none; ``gone``: findings of that one
-    that are no more. ``gauges``: figures for formats of metrics; None = not asked for.
+    that are no more. ``gauges``: figures for formats of metrics; None = not asked for. ``trend``: earlier
+    audits and this one, the oldest first; empty = there is no history.
     """
 
     about: About
@@ -246,6 +254,7 @@ class AuditReport:
     compared_with: str | None = None
     gone: tuple[Gone, ...] = ()
     gauges: Gauges | None = None
+    trend: tuple[TrendPoint, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -62,7 +62,8 @@ def _apply(
     untold: list[Untold] = []
     for item in outcomes:
         if isinstance(item, NotEvaluated):
-            untold.append(Untold(places_of(subject.inventory, item), item.why))
+            places = places_of(subject.inventory, item)
+            untold.append(Untold(places, item.why, item.vm, item.host, item.cluster))
         else:
             found.append(_waived(subject, _finding(subject, rule, item)))
     findings += found

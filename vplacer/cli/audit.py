@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vplacer.cli import failure
-from vplacer.cli.common import Command, Common, common_of, examples
+from vplacer.cli.audit_trend import check_trend_options, history_params, show_trend
+from vplacer.cli.common import Command, Common, common_of, examples, is_terminal
 from vplacer.cli.output import emit, remark, warn
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
+from vplacer.errors import UsageError
 from vplacer.report.audit_formats import METRICS, audit_format_names, audit_format_of
 
 if TYPE_CHECKING:
@@ -26,13 +29,20 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     from vplacer.jobs.audit import AuditOptions, run_audit_job
 
     common = common_of(ctx)
+    check_trend_options(ctx, values)
+    if values["trend"]:
+        return show_trend(common, values)
     shown = values["format"] or ("text" if values["output"] is None else audit_format_of(values["output"]))
+    if values["summary"] and shown != "text":
+        raise UsageError(f"--summary shortens the text; {shown} is always whole")
     options = AuditOptions(
         source=source_of(ctx, common, values),
         select=values["select"],
         ignore=values["ignore"],
         settings=Settings(locality_percent=values["locality_percent"]),
         waivers=values["waivers"],
+        history=values["history"],
+        history_days=values["history_days"],
         output=values["output"],
         gauges=shown in METRICS,
         readable_by_all=shown in METRICS,
@@ -40,10 +50,10 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     report = run_audit_job(
         options,
         world_for(common, machine=shown != "text"),
-        lambda found: _text(found, shown, common, saving=True),
+        lambda found: _text(found, shown, common, brief=values["summary"], saving=True),
     )
     if options.output is None:
-        emit(common, _text(report, shown, common))
+        emit(common, _text(report, shown, common, brief=values["summary"]))
     else:
         from vplacer.report.audit_text import last_line
 
@@ -53,13 +63,21 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
     return exit_code(report, values["fail_on"])
 
 
-def _text(report: AuditReport, format: str, common: Common, *, saving: bool = False) -> str:
+def _text(
+    report: AuditReport, format: str, common: Common, *, brief: bool = False, saving: bool = False
+) -> str:
     if format == "text":
         from vplacer.report.audit_text import audit_text
         from vplacer.report.style import PLAIN, Style
 
-        style = PLAIN if saving else Style(common.color(common.stdout))
-        return audit_text(report, details=common.verbose > 0, style=style)
+        seen = not saving and is_terminal(common.stdout)
+        return audit_text(
+            report,
+            details=common.verbose > 0,
+            brief=brief,
+            width=shutil.get_terminal_size().columns if seen else None,
+            style=PLAIN if saving else Style(common.color(common.stdout)),
+        )
     from vplacer.report.audit_formats import audit_format
 
     return audit_format(format)(report)
@@ -96,6 +114,7 @@ command = Command(
             help="Write the report there instead of to the screen: .json, .ndjson, .sarif, .xml (JUnit), "
             ".csv, .prom (Prometheus), else text.",
         ),
+        click.Option(["--summary"], is_flag=True, help="Only counts by rule."),
         click.Option(
             ["--fail-on"],
             envvar="VPLACER_AUDIT_FAIL_ON",
@@ -113,6 +132,7 @@ command = Command(
             type=click.Path(path_type=Path),
             help="Findings that somebody answers for until a day: `vplacer schema waivers`.",
         ),
+        *history_params(),
         click.Option(
             ["--locality-percent"],
             metavar="N",
@@ -126,6 +146,8 @@ command = Command(
     epilog=examples(
         "vplacer audit --lab nvswitch",
         "vplacer audit --vcenter vc.example.com --username ro@vsphere.local --fail-on warning",
+        "vplacer audit --from site.json.gz --history audits.db -o audit.sarif",
+        "vplacer audit --trend --history audits.db",
         "vplacer rule VPL001",
     ),
 )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from vplacer.inventory.files import write_file
 from vplacer.jobs.file_kind import FileKind
-from vplacer.jobs.output_file import check_output, refuse_one_file_twice
+from vplacer.jobs.output_file import check_output, check_writable, refuse_inputs, refuse_one_file_twice
 from vplacer.jobs.source import SourceOptions, read_source, source_files
 from vplacer.jobs.world import World
 
 if TYPE_CHECKING:
     from vplacer.audit.model import AuditReport
     from vplacer.audit.settings import Settings
+    from vplacer.audit.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class AuditOptions:
         ignore: rules to leave out.
         settings: thresholds; None = the defaults.
         waivers: a file of findings that somebody answers for; None = none.
+        history: a file that remembers audits; None = none. ``history_days``: for how long it does.
         output: where the report goes too; None = nowhere.
         gauges: work out the figures of metrics too.
         readable_by_all: the report's file is for other accounts of this machine too.
@@ -38,6 +40,8 @@ class AuditOptions:
     ignore: tuple[str, ...] = ()
     settings: Settings | None = None
     waivers: Path | None = None
+    history: Path | None = None
+    history_days: int | None = None
     output: Path | None = None
     gauges: bool = False
     readable_by_all: bool = False
@@ -64,10 +68,7 @@ def run_audit_job(
 
     rules = chosen_rules(options.select, options.ignore, _given(options))
     waivers = load_waivers(options.waivers) if options.waivers is not None else None
-    if options.output is not None:
-        refuse_one_file_twice(options.output, options.source.record)
-        inputs = (*source_files(options.source), *(path for path in (options.waivers,) if path is not None))
-        check_output(options.output, FileKind.AUDIT, inputs=inputs, force=options.source.force)
+    _check_files(options)
     reading = read_source(replace(options.source, allow_incomplete=True), world)
     subject = Subject(
         reading.inventory,
@@ -76,7 +77,7 @@ def run_audit_job(
         told=reading.findings,
         waivers=waivers,
     )
-    report = run_audit(subject, rules)
+    report = _remembered(run_audit(subject, rules), subject, options, world)
     if options.gauges:
         from vplacer.audit.gauges import gauges
 
@@ -85,6 +86,40 @@ def run_audit_job(
         mode = 0o644 if options.readable_by_all else 0o600
         write_file(options.output, render_file(report).encode(), mode)
     return report
+
+
+def _check_files(options: AuditOptions) -> None:
+    """Find out before long work that a file cannot be written, or must not be."""
+    inputs = [*source_files(options.source), *_given_files(options)]
+    refuse_one_file_twice(options.output, options.source.record, options.history)
+    if options.history is not None:
+        from vplacer.audit.history_file import check_history
+
+        refuse_inputs(options.history, inputs)
+        check_history(options.history)
+        check_writable(options.history)
+    if options.output is not None:
+        check_output(options.output, FileKind.AUDIT, inputs=inputs, force=options.source.force)
+
+
+def _given_files(options: AuditOptions) -> list[Path]:
+    return [path for path in (options.waivers,) if path is not None]
+
+
+def _remembered(report: AuditReport, subject: Subject, options: AuditOptions, world: World) -> AuditReport:
+    """Keep the audit in the history, where there is one, and return it with what that knows."""
+    if options.history is None:
+        return report
+    from vplacer.audit.history import DAYS, record
+
+    days = DAYS if options.history_days is None else options.history_days
+    recorded = record(options.history, report, subject.inventory, days)
+    if recorded.later is not None:
+        world.warn(
+            f"{options.history} has an audit of {recorded.later}, later than this inventory of "
+            f"{report.taken_at}: it is not added"
+        )
+    return recorded.report
 
 
 def _given(options: AuditOptions) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ _KINDS: Final = {
     b"vplacer-lab-state": FileKind.LAB_STATE,
     b"vplacer-doctor": FileKind.DOCTOR,
     b"vplacer-audit": FileKind.AUDIT,
+    b"vplacer-audit-trend": FileKind.AUDIT,
 }
 # How reports begin that are no JSON.
 _REPORTS: Final = (
@@ -47,6 +48,7 @@ _REPORTS: Final = (
     (re.compile(rb"^vplacer audit\b"), FileKind.AUDIT),
     (re.compile(rb'^<\?xml [^>]*\?>\s*<testsuites name="vplacer audit"'), FileKind.AUDIT),
     (re.compile(rb"^kind,rule,name,severity,confidence,vcenter,"), FileKind.AUDIT),
+    (re.compile(rb"^vcenter,instance_uuid,taken_at,complete,"), FileKind.AUDIT),
     (re.compile(rb"^# (?:HELP|TYPE) vplacer_"), FileKind.AUDIT),
     (re.compile(rb"^::(?:error|warning|notice) title=(?:vplacer audit|VPL\d{3})"), FileKind.AUDIT),
     (

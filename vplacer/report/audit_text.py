@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from vplacer.audit.model import AuditFinding, AuditReport, Place, RuleResult, Severity, Untold
+from vplacer.audit.model import AuditFinding, AuditReport, Gone, Place, RuleResult, Severity, Untold
 from vplacer.report.audit_document import summary
+from vplacer.report.plan_words import aligned
 from vplacer.report.style import PLAIN, Style
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _WIDE = ("vcenter", "datacenter")
 _SHOWN = 12
+_NAMED = 3
+_SIGN_RE = re.compile(r"\x1b\[\d{1,2}m|[^ -~]")
 
 
-def audit_text(report: AuditReport, *, details: bool = False, style: Style = PLAIN) -> str:
+def audit_text(
+    report: AuditReport,
+    *,
+    details: bool = False,
+    brief: bool = False,
+    width: int | None = None,
+    style: Style = PLAIN,
+) -> str:
     """Return the report as text, ending in a newline.
 
     Args:
         report: the audit.
-        details: what was not evaluated, and waived findings, one by one.
+        details: each finding by itself, what was not evaluated, and waived findings; else findings that say
+            the same are told together, and of many of one rule the worst.
+        brief: counts by rule only.
+        width: of the terminal, to wrap long lines; None = as long as they are.
         style: colours.
     """
-    lines = [_head(report), ""]
+    lines = [_head(report), *_compared(report), ""]
     lines += _missing(report)
-    for result in report.rules:
-        lines += _rule_lines(report, result, details, style)
-    lines += _not_evaluated(report, details)
+    if not brief:
+        for result in report.rules:
+            lines += _rule_lines(report, result, details, style)
+        lines += _gone(report.gone, details)
+        lines += _not_evaluated(report, details)
+    if brief or len(report.findings) > _SHOWN:
+        lines += _by_rule(report)
     lines.append(style.paint(last_line(report), "bold"))
-    return "\n".join(lines) + "\n"
+    return "\n".join(part for line in lines for part in _wrapped(_plain(line, style), width)) + "\n"
 
 
 def where(places: Sequence[Place]) -> str:
@@ -59,6 +78,16 @@ def _head(report: AuditReport) -> str:
     return f"vplacer audit: {name}, {sizes}, as of {report.taken_at}"
 
 
+def _compared(report: AuditReport) -> list[str]:
+    if report.compared_with is None:
+        return []
+    new = sum(1 for finding in report.findings if finding.new)
+    still = sum(1 for finding in report.findings if finding.new is False)
+    return [
+        f"Since the audit of {report.compared_with}: {new} new, {still} still there, {len(report.gone)} gone"
+    ]
+
+
 def _counted(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
@@ -80,30 +109,86 @@ def _rule_lines(report: AuditReport, result: RuleResult, details: bool, style: S
     if not found:
         return []
     rule = result.rule
-    lines = [style.paint(f"{rule.id} {rule.title}", "bold")]
-    fixes = Counter(finding.fix for finding in found)
-    for finding in found:
-        lines += _finding_lines(finding, style)
+    groups = [[finding] for finding in found] if details else _alike(found)
+    shown = groups if details else groups[:_SHOWN]
+    head = f"{rule.id} {rule.title}"
+    lines = [style.paint(head if len(found) == 1 else f"{head}: {_tally(found)}", "bold")]
+    fixes = {finding.fix for group in shown for finding in group}
+    for group in shown:
+        lines += _group_lines(group, style)
         if len(fixes) > 1:
-            lines.append(f"      fix: {finding.fix}")
+            lines.append(f"      fix: {group[0].fix}")
+    rest = [finding for group in groups[len(shown) :] for finding in group]
+    if rest:
+        lines.append(f"  and {_tally(rest)} more: -v shows each")
     if len(fixes) == 1:
         lines.append(f"    fix: {next(iter(fixes))}")
     return [*lines, ""]
 
 
-def _finding_lines(finding: AuditFinding, style: Style) -> list[str]:
+def _alike(findings: Iterable[AuditFinding]) -> list[list[AuditFinding]]:
+    """Group findings that say the same of different objects, in the order of the first of each."""
+    groups: dict[object, list[AuditFinding]] = {}
+    for item in findings:
+        key = (item.severity, item.certainty, item.text, item.fix, item.owner, item.new, item.line)
+        groups.setdefault(key, []).append(item)
+    return list(groups.values())
+
+
+def _group_lines(group: Sequence[AuditFinding], style: Style) -> list[str]:
+    finding = group[0]
     word = style.paint(finding.severity.value.ljust(7), _COLOURS[finding.severity])
-    lines = [f"  {word} {where(finding.places)}", f"      {finding.text} [{finding.certainty.value}]"]
+    new = " (new)" if finding.new else ""
+    lines = [f"  {word} {_some([where(item.places) for item in group])}{new}"]
+    lines.append(f"      {finding.text} [{finding.certainty.value}]")
     if finding.line is not None:
         lines.append(f"      at {finding.line.file}:{finding.line.line}")
     if finding.owner is not None:
         lines.append(f"      not ours to change: {finding.owner}")
-    if finding.first_seen is not None:
-        lines.append(f"      since {finding.first_seen}")
+    since = sorted({item.first_seen for item in group if item.first_seen is not None})
+    if since:
+        lines.append(f"      since {since[0]}" + (f" to {since[-1]}" if len(since) > 1 else ""))
     if finding.waived is not None:
         until = f" until {finding.waived.expires}" if finding.waived.expires else ""
         lines.append(f"      waived by {finding.waived.owner}{until}: {finding.waived.reason}")
     return lines
+
+
+def _tally(findings: Sequence[AuditFinding]) -> str:
+    """Count findings by severity, and the hosts they are on: "3 errors, 1 note on 2 hosts"."""
+    counts = Counter(finding.severity for finding in findings)
+    words = [_counted(counts[severity], severity.value) for severity in Severity if counts[severity]]
+    hosts = {finding.host for finding in findings if finding.host is not None}
+    return ", ".join(words) + (f" on {_counted(len(hosts), 'host')}" if hosts else "")
+
+
+def _by_rule(report: AuditReport) -> list[str]:
+    """Return a table of the rules that found something, or could not look everywhere."""
+    rows: list[tuple[str, ...]] = [("rule", "errors", "warnings", "notes", "waived", "hosts", "")]
+    for result in report.rules:
+        found = [finding for finding in report.findings if finding.rule == result.rule.id]
+        if not found and not result.not_evaluated:
+            continue
+        told = [finding for finding in found if finding.waived is None]
+        counts = Counter(finding.severity for finding in told)
+        numbers = [counts[severity] for severity in Severity] + [result.waived]
+        hosts = len({finding.host for finding in told if finding.host is not None})
+        doubt = "  not evaluated everywhere" if result.not_evaluated else ""
+        cells = [str(number) if number else "-" for number in (*numbers, hosts)]
+        rows.append((result.rule.id, *cells, f"{result.rule.title}{doubt}"))
+    return [*aligned(rows), ""] if len(rows) > 1 else []
+
+
+def _gone(gone: Sequence[Gone], details: bool) -> list[str]:
+    if not gone:
+        return []
+    lines = ["Gone since then"]
+    for item in gone if details else gone[:_SHOWN]:
+        since = f" (since {item.first_seen})" if item.first_seen is not None else ""
+        lines += [f"  {item.rule} {where(item.places)}", f"      {item.text}{since}"]
+    if not details and len(gone) > _SHOWN:
+        lines.append(f"  and {len(gone) - _SHOWN} more: -v shows each")
+    return [*lines, ""]
 
 
 def _not_evaluated(report: AuditReport, details: bool) -> list[str]:
@@ -122,8 +207,39 @@ def _untold_lines(untold: Sequence[Untold], details: bool) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for item in untold:
         reasons.setdefault(item.why, []).append(where(item.places))
-    return [f"      {_some(names)}: {why}" for why, names in reasons.items()]
+    shown = list(reasons.items())[:_SHOWN]
+    lines = [f"      {_some(names, 1)}: {why}" for why, names in shown]
+    if len(reasons) > _SHOWN:
+        lines.append(f"      and {len(reasons) - _SHOWN} other reasons: -v shows each")
+    return lines
 
 
-def _some(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+def _some(names: Sequence[str], most: int = _NAMED) -> str:
+    """Name the first of several things; of one too many all are named."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _plain(line: str, style: Style) -> str:
+    """Take out what would move the cursor, were it in a name; colours stay where there are any."""
+
+    def kept(match: re.Match[str]) -> str:
+        sign = match[0]
+        return sign if sign.isprintable() or (style.colour and len(sign) > 1) else "\N{REPLACEMENT CHARACTER}"
+
+    return _SIGN_RE.sub(kept, line)
+
+
+def _wrapped(line: str, width: int | None) -> list[str]:
+    if width is None or len(line) <= width or "\x1b" in line:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(
+        line,
+        max(width, len(indent) + 20),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
