@@ -58,8 +58,8 @@ class Scene:
         return plan_for(inventory, self.site.overlays, self.request)
 
 
-def plan_for(inventory: Inventory, overlays: tuple[Overlay, ...], request: str) -> Plan:
-    """Make a plan for a request's text."""
+def problem_for(inventory: Inventory, overlays: tuple[Overlay, ...], request: str) -> Problem:
+    """Return what a request's text asks of an inventory."""
     topologies = build_topologies(inventory, overlays)
     resolved = resolve(
         parse_request(request, "request.yaml"),
@@ -67,7 +67,12 @@ def plan_for(inventory: Inventory, overlays: tuple[Overlay, ...], request: str) 
         topologies,
         owner_reason=partial(reason_left_alone, inventory=inventory),
     )
-    problem = Problem(inventory, topologies, resolved)
+    return Problem(inventory, topologies, resolved)
+
+
+def plan_for(inventory: Inventory, overlays: tuple[Overlay, ...], request: str) -> Plan:
+    """Make a plan for a request's text."""
+    problem = problem_for(inventory, overlays, request)
     return build_plan(
         problem,
         solve(problem, SolveOptions()),

@@ -1,8 +1,9 @@
-"""Planning on an exported site that vcsim serves: the plan of the lab, or a refusal that says why."""
+"""An exported site that vcsim serves: the plan of the lab, or a refusal that says why; there and back."""
 
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,3 +54,28 @@ def test_what_vcsim_does_not_tell_is_refused_and_named(
     served = plan_in_vcsim(site, witness_bin("vcsim"), folder, vplacer)
     assert served.code == 5
     assert message in served.err
+
+
+@pytest.mark.usefixtures("own_locks")
+def test_a_plan_is_applied_and_taken_back(witness_bin: Find, folder: Path, vplacer: Runner) -> None:
+    assert vplacer("lab export floating --format vcsim -o files").code == 0
+    (folder / "password").write_text("any")
+    (folder / "password").chmod(0o600)
+    with serving(witness_bin("vcsim"), "-load", str(folder / "files")) as url:
+        address = url.rpartition("@")[2].removesuffix("/sdk")
+        host, port = address.split(":")
+        (folder / "vcsim.pem").write_text(ssl.get_server_certificate((host, int(port))))
+        login = f"--vcenter {address} --ca-file vcsim.pem --username any --password-file password"
+
+        def run(command: str) -> Outcome:
+            outcome = vplacer(f"{command} {login}")
+            assert outcome.code == 0, outcome.out + outcome.err
+            return outcome
+
+        run("plan -r floating -o plan.json")
+        assert run("rehearse plan.json --allow-power-cycle").out
+        applied = json.loads(run("apply plan.json --yes --allow-power-cycle --format json").out)
+        assert (applied["status"], applied["troubles"]) == ("done", [])
+        assert json.loads(run("plan -r floating --format json").out)["steps"] == []
+        back = json.loads(run("rollback plan.json --yes --allow-power-cycle --format json").out)
+    assert back["status"] == "rolled_back"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from vplacer.plan.changes import Change, Clone, Delete, Field, OverrideDrs, Relocate
+from vplacer.plan.changes import Change, Clone, Delete, Field, OverrideDrs, Reconfigure, Relocate
 from vplacer.plan.model import Fact, FieldFact, Step
 from vplacer.plan.observed import EXTRA_PREFIX
 from vplacer.plan.settings import AUTOSIZE_STATE
@@ -17,14 +17,8 @@ _NEVER_COMPARED = frozenset(
 )
 """Names decide nothing; what is disabled on a VM follows its power state; ESXi writes its own vNUMA state."""
 
-_SIDE_EFFECTS = frozenset(
-    {
-        Field.CORES_PER_SOCKET.value,
-        Field.CORES_PER_NUMA_NODE.value,
-        Field.VNUMA_ON_HOT_ADD.value,
-        "memory_reserved_mib",
-    }
-)
+_DIVISION = frozenset({Field.CORES_PER_SOCKET, Field.CORES_PER_NUMA_NODE, Field.VNUMA_ON_HOT_ADD})
+_SIDE_EFFECTS = frozenset({*(field.value for field in _DIVISION), "memory_reserved_mib"})
 """What a server may set by itself while it does something else."""
 
 
@@ -65,10 +59,16 @@ def differences(wanted: Iterable[FieldFact], facts: Mapping[str, Facts]) -> list
 
 
 def before(step: Step) -> tuple[FieldFact, ...]:
-    """Return what must hold right before a step."""
+    """Return what must hold right before a step.
+
+    How a clone's CPUs are divided is the server's affair until the plan divides them.
+    """
     change = step.change
     if isinstance(change, OverrideDrs):
         return (*step.preconditions, FieldFact(step.vm, "drs_override", change.before))
+    if step.vm.startswith("new:") and isinstance(change, Reconfigure):
+        divided = {item.field.value for item in change.fields if item.field in _DIVISION}
+        return tuple(fact for fact in step.preconditions if fact.field not in divided)
     return step.preconditions
 
 

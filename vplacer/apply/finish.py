@@ -8,6 +8,7 @@ from vplacer.apply.events import Severity
 from vplacer.apply.journal import Journal
 from vplacer.apply.outcome import Outcome, ProblemKind, Status, StepResult, StepState
 from vplacer.apply.records import Closed, JournalState, StepLog
+from vplacer.apply.rollback_plan import deleted_again
 from vplacer.apply.steps import steps_by_vm, switches_off, switches_on
 from vplacer.apply.tell import Teller
 from vplacer.apply.world import Unreachable, World
@@ -21,7 +22,8 @@ def finish(
     """Make the outcome, write it to the journal, and close that."""
     state = journal.state
     _tell_left_off(plan, world, state, tell)
-    results = tuple(_result(step, state.log(step.id), failed) for step in plan.steps)
+    gone = deleted_again(plan, state)
+    results = tuple(_result(step, state.log(step.id), failed, gone) for step in plan.steps)
     status = _status(results, state, rolls_back=rolls_back)
     text, severity = _summary(results, status, tell)
     tell.summary(text, severity)
@@ -52,17 +54,18 @@ def _status(results: Sequence[StepResult], state: JournalState, *, rolls_back: b
     return Status.ROLLED_BACK if untouched and state.has_written else Status.STOPPED
 
 
-def _result(step: Step, log: StepLog, failed: Mapping[str, str]) -> StepResult:
+def _result(step: Step, log: StepLog, failed: Mapping[str, str], gone: frozenset[str]) -> StepResult:
     last = log.attempts[-1] if log.attempts else None
     detail = failed.get(step.id)
     if log.open is not None:
         state = StepState.RUNNING
     elif log.kept is not None and log.is_done:
         state, detail = StepState.KEPT, log.kept
+    elif log.was_undone or (log.is_done and step.vm in gone):
+        # What was done to a VM that the plan made went with it.
+        state = StepState.UNDONE
     elif log.is_done:
         state = StepState.DONE
-    elif log.was_undone:
-        state = StepState.UNDONE
     elif step.id in failed:
         state = StepState.FAILED if log.attempts or not detail else _refused_or_skipped(detail)
     else:

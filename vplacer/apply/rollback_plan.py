@@ -34,7 +34,8 @@ def rollback_plan(plan: Plan, state: JournalState) -> RollbackPlan:
 
     A VM that the plan made is deleted if it was never switched on; else it is kept as it is.
     """
-    done = [step for step in plan.steps if state.is_done(step.id)]
+    gone = deleted_again(plan, state)
+    done = [step for step in plan.steps if state.is_done(step.id) and step.vm not in gone]
     chosen: list[Step] = []
     stays: list[Stays] = []
     for steps in steps_by_vm(done).values():
@@ -60,6 +61,12 @@ def rollback_plan(plan: Plan, state: JournalState) -> RollbackPlan:
     back = sorted(chosen, key=lambda step: -order[step.id])
     inverse = [item for step in back if (item := inverse_step(step, sorted(later[step.id]))) is not None]
     return RollbackPlan(tuple(inverse), tuple(stays))
+
+
+def deleted_again(plan: Plan, state: JournalState) -> frozenset[str]:
+    """Return the VMs that the plan made and a rollback has deleted."""
+    clones = (step for step in plan.steps if isinstance(step.change, Clone))
+    return frozenset(step.vm for step in clones if state.log(step.id).was_undone)
 
 
 def _through(step: Step, names: set[str], by_id: dict[str, Step]) -> set[str]:

@@ -58,7 +58,11 @@ _RESIDENT_FIELDS = (
 
 
 def vm_facts(vm: Vm) -> dict[str, Fact]:
-    """Return the fields of a VM that a plan may change or that decide whether it may."""
+    """Return the fields of a VM that a plan may change or that decide whether it may.
+
+    What is unset and means the same as a value is told as that value: not every server writes the
+    default out (vSphere API: memoryReservationLockedToMax, latencySensitivity, ResourceAllocationInfo).
+    """
     sockets = None if vm.cores_per_socket_auto else vm.cores_per_socket
     locked = bool(vm.memory_locked_to_max)
     facts: dict[str, Fact] = {
@@ -79,11 +83,11 @@ def vm_facts(vm: Vm) -> dict[str, Fact]:
         Field.CORES_PER_NUMA_NODE.value: manual_cores_per_node(vm),
         Field.VNUMA_ON_HOT_ADD.value: vm.vnuma.exposed_on_hot_add,
         Field.MEMORY_MIB.value: vm.memory_mib,
-        Field.MEMORY_LOCKED_TO_MAX.value: vm.memory_locked_to_max,
-        "memory_reserved_mib": vm.memory_mib if locked else vm.memory_reservation_mib,
+        Field.MEMORY_LOCKED_TO_MAX.value: locked,
+        "memory_reserved_mib": vm.memory_mib if locked else (vm.memory_reservation_mib or 0),
         Field.MEMORY_LIMIT_MIB.value: vm.memory_limit_mib if (vm.memory_limit_mib or 0) >= 0 else None,
-        Field.CPU_RESERVATION_MHZ.value: vm.cpu_reservation_mhz,
-        Field.LATENCY_SENSITIVITY.value: vm.latency_sensitivity,
+        Field.CPU_RESERVATION_MHZ.value: vm.cpu_reservation_mhz or 0,
+        Field.LATENCY_SENSITIVITY.value: vm.latency_sensitivity or "normal",
         Field.CPU_AFFINITY.value: tuple(str(cpu) for cpu in vm.cpu_affinity),
         "devices": device_texts(device_value(vm, device) for device in vm.devices),
     }

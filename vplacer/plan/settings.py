@@ -181,7 +181,7 @@ def _memory_fields(demand: Demand, today: Vm) -> list[FieldChange | None]:
     found = [_change(Field.MEMORY_MIB, today.memory_mib, demand.memory_mib)]
     must = demand.memory_reserved or demand.has_devices
     if must and not memory_is_reserved(today, demand.memory_mib):
-        found.append(_change(Field.MEMORY_LOCKED_TO_MAX, today.memory_locked_to_max, True))
+        found.append(_change(Field.MEMORY_LOCKED_TO_MAX, bool(today.memory_locked_to_max), True))
     limit = today.memory_limit_mib
     if limit is not None and 0 <= limit < demand.memory_mib:
         found.append(_change(Field.MEMORY_LIMIT_MIB, limit, None))
@@ -197,9 +197,9 @@ def _latency_fields(demand: Demand, host: Host, today: Vm) -> list[FieldChange |
     found = []
     if demand.latency_high != is_high:
         after = "high" if demand.latency_high else "normal"
-        found.append(_change(Field.LATENCY_SENSITIVITY, today.latency_sensitivity, after))
+        found.append(_change(Field.LATENCY_SENSITIVITY, today.latency_sensitivity or "normal", after))
     if reservation != (today.cpu_reservation_mhz or 0):
-        found.append(_change(Field.CPU_RESERVATION_MHZ, today.cpu_reservation_mhz, reservation))
+        found.append(_change(Field.CPU_RESERVATION_MHZ, today.cpu_reservation_mhz or 0, reservation))
     return found
 
 

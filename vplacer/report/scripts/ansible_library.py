@@ -103,10 +103,10 @@ VARS: Final = r"""
         'memory_mib': vm.config.hardware.memoryMB,
         'memory_locked_to_max': locked,
         'memory_reserved_mib': vm.config.hardware.memoryMB if locked
-          else vm.config.memoryAllocation.reservation | default(none),
+          else vm.config.memoryAllocation.reservation | default(0, true),
         'memory_limit_mib': none if limit is none or limit < 0 else limit,
-        'cpu_reservation_mhz': vm.config.cpuAllocation.reservation | default(none),
-        'latency_sensitivity': (vm.config.latencySensitivity | default(none) or {}).level | default(none),
+        'cpu_reservation_mhz': vm.config.cpuAllocation.reservation | default(0, true),
+        'latency_sensitivity': (vm.config.latencySensitivity | default(none) or {}).level | default('normal', true),
         'cpu_affinity': ((vm.config.cpuAffinity | default(none) or {}).affinitySet | default([], true)) | map('string') | list,
         'devices': device_texts,
       } | combine(extra_facts) }}

@@ -143,10 +143,10 @@ function Get-VmFacts($Vm) {
     vnuma_on_hot_add = $numa.VnumaOnCpuHotaddExposed
     memory_mib = $hardware.MemoryMB
     memory_locked_to_max = $locked
-    memory_reserved_mib = if ($locked) { $hardware.MemoryMB } else { $config.MemoryAllocation.Reservation }
+    memory_reserved_mib = if ($locked) { $hardware.MemoryMB } else { [long]$config.MemoryAllocation.Reservation }
     memory_limit_mib = if ($config.MemoryAllocation.Limit -ge 0) { $config.MemoryAllocation.Limit } else { $null }
-    cpu_reservation_mhz = $config.CpuAllocation.Reservation
-    latency_sensitivity = if ($config.LatencySensitivity) { "$($config.LatencySensitivity.Level)" } else { $null }
+    cpu_reservation_mhz = [long]$config.CpuAllocation.Reservation
+    latency_sensitivity = if ($config.LatencySensitivity) { "$($config.LatencySensitivity.Level)" } else { 'normal' }
     cpu_affinity = @($config.CpuAffinity.AffinitySet | Where-Object { $null -ne $_ } | ForEach-Object { "$_" })
     devices = Get-DeviceTexts $config
   }

@@ -91,10 +91,10 @@ map({(.name): .val}) | add // {} |
   memory_mib: .config.hardware.memoryMB,
   memory_locked_to_max: (.config.memoryReservationLockedToMax // false),
   memory_reserved_mib: (.config | if .memoryReservationLockedToMax then .hardware.memoryMB
-    else .memoryAllocation.reservation end),
+    else (.memoryAllocation.reservation // 0) end),
   memory_limit_mib: (.config.memoryAllocation.limit | if . != null and . < 0 then null else . end),
-  cpu_reservation_mhz: .config.cpuAllocation.reservation,
-  latency_sensitivity: .config.latencySensitivity.level,
+  cpu_reservation_mhz: (.config.cpuAllocation.reservation // 0),
+  latency_sensitivity: (.config.latencySensitivity.level // "normal"),
   cpu_affinity: [.config.cpuAffinity.affinitySet[]? | tostring],
   devices: device_texts
 } + ([.config.extraConfig[]? | {("extra." + (.key | ascii_downcase)):
