@@ -48,14 +48,7 @@ def unknown_cards(subject: Subject, vm: Vm, kind: DeviceKind) -> int:
     """Return how many devices of a VM may be of a kind while nobody can tell which card each is."""
     if vm.host is None or vm.host not in subject.topologies:
         return 0
-    topology = subject.topologies[vm.host]
-    host = subject.inventory.host_by_moid[vm.host]
-    found = 0
-    for claim in subject.use(host).now:
-        if claim.vm == vm.moid and claim.address is None:
-            cards = [topology.device(topology.owners.get(card, card)) for card in claim.candidates]
-            found += not cards or any(card is not None and card.kind is kind for card in cards)
-    return found
+    return subject.derive(_unknown, vm.host, kind).get(vm.moid, 0)
 
 
 def holders(subject: Subject, host: Host) -> Mapping[PciAddress, tuple[str, ...]]:
@@ -78,3 +71,14 @@ def _held_by_vm(subject: Subject, moid: str) -> dict[str, tuple[HeldCard, ...]]:
         if card is not None:
             found.setdefault(claim.vm, []).append(HeldCard(card, claim, claim.certainty))
     return {vm: tuple(cards) for vm, cards in found.items()}
+
+
+def _unknown(subject: Subject, moid: str, kind: DeviceKind) -> dict[str, int]:
+    topology = subject.topologies[moid]
+    found: dict[str, int] = {}
+    for claim in subject.use(subject.inventory.host_by_moid[moid]).now:
+        if claim.address is None:
+            cards = [topology.device(topology.owners.get(card, card)) for card in claim.candidates]
+            if not cards or any(card is not None and card.kind is kind for card in cards):
+                found[claim.vm] = found.get(claim.vm, 0) + 1
+    return found
