@@ -127,7 +127,7 @@ def test_what_a_server_drops_without_a_word_is_noticed(site: str, witness_bin: F
         after = port.read()
     assert (outcome.status, outcome.exit_code) == (Status.STOPPED, 7)
     assert {item.kind for item in outcome.troubles} == {ProblemKind.VERIFICATION}
-    found = {item.name: re.findall(r"([\w ]+) is \S+, not", item.what) for item in outcome.troubles}
+    found = {item.name: re.findall(r"[:;] ([\w ]+) is \S+, not", item.what) for item in outcome.troubles}
     assert found == CASES["dropped"][site]
     # The clones never ran: they are deleted, and what was done to them went with them.
     assert (back.status, back.exit_code, back.troubles) == (Status.ROLLED_BACK, 0, ())
