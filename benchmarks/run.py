@@ -48,6 +48,7 @@ MODULES = {
     "openb": "benchmarks.openb",
     "apply": "benchmarks.apply",
     "collect": "benchmarks.collect",
+    "audit": "benchmarks.audit",
     "judge": "benchmarks.judge",
     "scale": "benchmarks.scale",
     "determinism": "benchmarks.determinism",
