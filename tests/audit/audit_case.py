@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,9 @@ from vplacer.audit.settings import Settings
 from vplacer.audit.subject import Subject
 from vplacer.audit.waivers import Waiver
 from vplacer.audit.waivers_file import parse_waivers
+from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.host import DeviceBinding
-from vplacer.inventory.measured import ESXTOP, MeasuredHome, Spread
+from vplacer.inventory.measured import ESXCLI, ESXTOP, MeasuredHome, Spread
 from vplacer.inventory.overlay import Overlay, OverlayHome
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site_text
@@ -45,9 +46,12 @@ def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
     gaps = tuple(Gap(**gap) for gap in case.get("gaps", ()))
     if gaps:
         inventory = replace(inventory, gaps=gaps)
-    overlays = (*loaded.overlays, *_measured(inventory, case.get("measured", {})))
+    inventory = _untold(inventory, case.get("unset", {}))
+    measured = _measured(inventory, case.get("measured", {}))
+    overlays = (*loaded.overlays, *measured, *_esxcli(inventory, case.get("esxcli", {})))
     settings = Settings(**case.get("settings", {}))
-    return Subject(inventory, overlays, settings, waivers=_waivers(case.get("waivers")))
+    told = _told(inventory, case.get("told", ()))
+    return Subject(inventory, overlays, settings, told, waivers=_waivers(case.get("waivers")))
 
 
 def _waivers(entries: list[dict[str, Any]] | None) -> tuple[Waiver, ...] | None:
@@ -98,6 +102,44 @@ def _with_bindings(inventory: Inventory, told: Any) -> Inventory:
         )
         hosts.append(replace(host, bindings=(*host.bindings, *added)))
     return replace(inventory, hosts=tuple(hosts))
+
+
+def _untold(inventory: Inventory, unset: Mapping[str, Sequence[str]]) -> Inventory:
+    """Set fields of hosts and VMs, by name, to None, as where a server does not tell them."""
+    if not unset:
+        return inventory
+    hosts = tuple(_cleared(host, unset.get(host.name, ())) for host in inventory.hosts)
+    vms = tuple(_cleared(vm, unset.get(vm.name, ())) for vm in inventory.vms)
+    return replace(inventory, hosts=hosts, vms=vms)
+
+
+def _cleared(value: Any, fields: Sequence[str]) -> Any:
+    for path in fields:
+        outer, _, inner = path.partition(".")
+        part = replace(getattr(value, outer), **{inner: None}) if inner else _nothing(getattr(value, outer))
+        value = replace(value, **{outer: part})
+    return value
+
+
+def _nothing(value: Any) -> Any:
+    return () if isinstance(value, tuple) else None
+
+
+def _esxcli(inventory: Inventory, notes: Mapping[str, Sequence[str]]) -> tuple[Overlay, ...]:
+    """Make the overlays of what esxcli told of hosts, by name, and is not used."""
+    uuid = inventory.about.instance_uuid
+    return tuple(
+        Overlay(host.name, host.uuid, uuid, MEASURED_AT, ESXCLI, notes=tuple(notes[host.name]))
+        for host in inventory.hosts
+        if host.name in notes
+    )
+
+
+def _told(inventory: Inventory, findings: Sequence[Mapping[str, str]]) -> tuple[Finding, ...]:
+    hosts = {host.name: host.moid for host in inventory.hosts}
+    return tuple(
+        Finding(item["kind"], item["text"], Certainty.UNKNOWN, host=hosts[item["host"]]) for item in findings
+    )
 
 
 def _measured(inventory: Inventory, told: Mapping[str, Any]) -> tuple[Overlay, ...]:

@@ -2,8 +2,9 @@
 
 A case: ``change`` is laid over the site (mappings by key, lists of named things by name), ``measured`` maps
 VMs to what esxtop told, ``settings`` are thresholds, ``gaps`` what could not be read, ``waivers`` the entries
-of such a file; ``set``, ``without`` and ``bindings`` say what a site file cannot (`audit_case`). ``beside``
-names rules that are run too. ``find`` lists every
+of such a file; ``set``, ``without`` and ``bindings`` say what a site file cannot (`audit_case`), ``unset``
+lists fields of hosts and VMs that were not told, ``esxcli`` what the esxcli of hosts told and is not used,
+``told`` findings of those who asked hosts. ``beside`` names rules that are run too. ``find`` lists every
 finding: ``about`` (its narrowest place by name), and where it matters ``says`` (part of the text),
 ``severity``, ``confidence``, ``device``, ``mendable``, ``owner``, ``fix``. ``unevaluated`` lists what was not
 evaluated: ``about`` and ``says``. Both are empty where they are not given: a near miss.
@@ -51,6 +52,7 @@ def test_rule(rule: str, site: dict[str, Any], case: dict[str, Any]) -> None:
         _compare(finding, item, shown)
     _compare_untold(report, case)
     assert all(finding.text and not finding.text.endswith(".") for finding in report.findings), shown
+    assert len({finding.fingerprint for finding in report.findings}) == len(report.findings), shown
 
 
 def _about(places: tuple[Place, ...]) -> str:

@@ -44,11 +44,32 @@ def held_cards(subject: Subject, vm: Vm, kind: DeviceKind) -> tuple[HeldCard, ..
     return tuple(found[address] for address in sorted(found))
 
 
-def unknown_cards(subject: Subject, vm: Vm, kind: DeviceKind) -> int:
-    """Return how many devices of a VM may be of a kind while nobody can tell which card each is."""
+@dataclass(frozen=True, slots=True)
+class OpenDevice:
+    """A device of a running VM of which it is not known which card it is: one of ``cards``.
+
+    ``label``: of the device, None where it is not known which of the VM's devices it is either. No cards =
+    nobody can tell.
+    """
+
+    label: str | None
+    cards: tuple[DeviceTopology, ...]
+
+
+def open_devices(subject: Subject, vm: Vm, kind: DeviceKind) -> tuple[OpenDevice, ...]:
+    """Return the devices of a running VM that may be of a kind while nobody can tell which card each is."""
     if vm.host is None or vm.host not in subject.topologies:
-        return 0
-    return subject.derive(_unknown, vm.host, kind).get(vm.moid, 0)
+        return ()
+    topology = subject.topologies[vm.host]
+    labels = {device.key: device.label for device in vm.devices}
+    found = []
+    for claim in subject.derive(_open_claims, vm.host).get(vm.moid, ()):
+        cards = [topology.device(topology.owners.get(card, card)) for card in claim.candidates]
+        known = tuple(card for card in cards if card is not None)
+        if not known or any(card.kind is kind for card in known):
+            label = labels.get(claim.device_key) if claim.device_key is not None else None
+            found.append(OpenDevice(label, known if len(known) == len(cards) else ()))
+    return tuple(found)
 
 
 def holders(subject: Subject, host: Host) -> Mapping[PciAddress, tuple[str, ...]]:
@@ -73,12 +94,9 @@ def _held_by_vm(subject: Subject, moid: str) -> dict[str, tuple[HeldCard, ...]]:
     return {vm: tuple(cards) for vm, cards in found.items()}
 
 
-def _unknown(subject: Subject, moid: str, kind: DeviceKind) -> dict[str, int]:
-    topology = subject.topologies[moid]
-    found: dict[str, int] = {}
+def _open_claims(subject: Subject, moid: str) -> dict[str, tuple[Claim, ...]]:
+    found: dict[str, list[Claim]] = {}
     for claim in subject.use(subject.inventory.host_by_moid[moid]).now:
         if claim.address is None:
-            cards = [topology.device(topology.owners.get(card, card)) for card in claim.candidates]
-            if not cards or any(card is not None and card.kind is kind for card in cards):
-                found[claim.vm] = found.get(claim.vm, 0) + 1
-    return found
+            found.setdefault(claim.vm, []).append(claim)
+    return {vm: tuple(claims) for vm, claims in found.items()}

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from vplacer.audit.faults import faults
-from vplacer.audit.held import held_cards, unknown_cards
+from vplacer.audit.held import OpenDevice, held_cards, open_devices
 from vplacer.audit.model import Hit, NotEvaluated, Outcome, Severity
 from vplacer.audit.subject import Subject
 from vplacer.constraints.locality import card_relation
 from vplacer.constraints.nearness import LOCALITY
 from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.finding import Certainty
 from vplacer.inventory.vm import Vm
+from vplacer.topology.host_topology import HostTopology
 from vplacer.topology.levels import NumaRelation
+from vplacer.topology.values import DeviceTopology
 
-_WORDS = {
+FAR_WORDS: Final = {
     NumaRelation.OTHER_SOCKET: "on another socket",
     NumaRelation.SAME_SOCKET: "on another node of the same socket",
 }
@@ -43,7 +47,7 @@ def _of_vm(subject: Subject, vm: Vm, kind: DeviceKind, mendable: bool) -> Iterat
         elif relation is not NumaRelation.SAME_NODE:
             far = relation is NumaRelation.OTHER_SOCKET
             yield Hit(
-                f"{held.name} is on pNUMA {node}, {_WORDS[relation]}: the VM is bound to {bound}",
+                f"{held.name} is on pNUMA {node}, {FAR_WORDS[relation]}: the VM is bound to {bound}",
                 held.certainty,
                 vm=vm.moid,
                 host=vm.host,
@@ -52,6 +56,41 @@ def _of_vm(subject: Subject, vm: Vm, kind: DeviceKind, mendable: bool) -> Iterat
                 mendable=mendable,
                 numbers=(("device_node", node),),
             )
-    untold = unknown_cards(subject, vm, kind)
-    if untold:
-        yield NotEvaluated(f"which {kind.name} it holds is not known ({untold} devices)", vm=vm.moid)
+    for device in open_devices(subject, vm, kind):
+        yield from _of_open(topology, vm, kind, device, bound)
+
+
+def _of_open(
+    topology: HostTopology, vm: Vm, kind: DeviceKind, device: OpenDevice, bound: str
+) -> Iterator[Outcome]:
+    relation = relation_of_all(topology, device.cards, vm.node_affinity)
+    if relation is NumaRelation.UNKNOWN:
+        which = device.label or f"one {kind.name}"
+        yield NotEvaluated(f"which card its {which} is, is not known", vm=vm.moid)
+    elif relation is not NumaRelation.SAME_NODE:
+        far = relation is NumaRelation.OTHER_SOCKET
+        yield Hit(
+            f"whichever of {len(device.cards)} cards its {device.label or kind.name} is, it is "
+            f"{FAR_WORDS[relation]}: the VM is bound to {bound}",
+            Certainty.PROVED,
+            vm=vm.moid,
+            host=vm.host,
+            device=device.label,
+            severity=Severity.ERROR if far else Severity.WARNING,
+        )
+
+
+def relation_of_all(
+    topology: HostTopology, cards: Sequence[DeviceTopology], nodes: Sequence[int]
+) -> NumaRelation:
+    """Return how near a device is to some nodes, whichever of several cards it is.
+
+    SAME_NODE where all are; the nearest relation where none is; UNKNOWN where that depends on the card, and
+    where a card's node is not known.
+    """
+    relations = {card_relation(topology, card.address, nodes) for card in cards}
+    if not relations or NumaRelation.UNKNOWN in relations:
+        return NumaRelation.UNKNOWN
+    if NumaRelation.SAME_NODE in relations:
+        return NumaRelation.SAME_NODE if len(relations) == 1 else NumaRelation.UNKNOWN
+    return NumaRelation.SAME_SOCKET if NumaRelation.SAME_SOCKET in relations else NumaRelation.OTHER_SOCKET

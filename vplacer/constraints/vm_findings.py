@@ -81,13 +81,15 @@ def _number(text: str | None, default: int) -> int:
 def _affinity_findings(vm: Vm, host: Host) -> Iterable[Finding]:
     """Affinities that exclude each other, or name what the host does not have."""
     nodes = vm.node_affinity
-    if vm.cpu_affinity and nodes:
+    several = sum(1 for node in host.numa_nodes if node.core_count > 0) > 1
+    if vm.cpu_affinity and (nodes or several):
+        beside = f" and numa.nodeAffinity {_listed(nodes)}" if nodes else ""
         yield _finding(
             vm,
             host,
             "cpu-affinity-ends-numa",
-            f"it has CPU affinity and numa.nodeAffinity {_listed(nodes)}: CPU affinity takes a VM out of "
-            "NUMA scheduling, so nothing keeps its memory near",
+            f"it has CPU affinity{beside}: CPU affinity takes a VM out of NUMA scheduling, so nothing keeps "
+            "its memory near",
             Certainty.PROVED,
         )
     unread = vm.unreadable_node_affinity
