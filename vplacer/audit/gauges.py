@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from vplacer.audit.held import held_cards, unknown_cards
+from vplacer.audit.held import held_cards, open_devices
+from vplacer.audit.remote_cards import relation_of_all
 from vplacer.audit.subject import Subject
 from vplacer.constraints.locality import card_relation
 from vplacer.inventory.device_kind import DeviceKind
@@ -128,11 +129,12 @@ def _counts(
     subject: Subject, vm: Vm, topology: HostTopology, kind: DeviceKind, nodes: tuple[int, ...]
 ) -> LocalityCounts:
     found = [card_relation(topology, held.card.address, nodes) for held in held_cards(subject, vm, kind)]
+    found += [relation_of_all(topology, item.cards, nodes) for item in open_devices(subject, vm, kind)]
     return LocalityCounts(
         local=found.count(NumaRelation.SAME_NODE),
         same_socket=found.count(NumaRelation.SAME_SOCKET),
         remote=found.count(NumaRelation.OTHER_SOCKET),
-        unknown=found.count(NumaRelation.UNKNOWN) + unknown_cards(subject, vm, kind),
+        unknown=found.count(NumaRelation.UNKNOWN),
     )
 
 
