@@ -72,6 +72,11 @@ def open_devices(subject: Subject, vm: Vm, kind: DeviceKind) -> tuple[OpenDevice
     return tuple(found)
 
 
+def unknown_cards(subject: Subject, vm: Vm, kind: DeviceKind) -> int:
+    """Return how many devices of a VM may be of a kind while nobody can tell which card each is."""
+    return len(open_devices(subject, vm, kind))
+
+
 def holders(subject: Subject, host: Host) -> Mapping[PciAddress, tuple[str, ...]]:
     """Return the moids of the VMs that hold each card of a host now, by its address."""
     found: dict[PciAddress, list[str]] = {}
