@@ -82,7 +82,8 @@ def _with_fields(inventory: Inventory, case: Mapping[str, Any]) -> Inventory:
 
 
 def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: VmPower(value) if key == "power" else value for key, value in given.items()}
+    lists = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return {key: VmPower(value) if key == "power" else value for key, value in lists.items()}
 
 
 def _with_bindings(inventory: Inventory, told: Any) -> Inventory:
