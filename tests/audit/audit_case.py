@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from vplacer.audit.plan_drift import PlanDrift
 from vplacer.audit.settings import Settings
 from vplacer.audit.subject import Subject
 from vplacer.audit.waivers import Waiver
@@ -19,6 +20,7 @@ from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site_text
 from vplacer.inventory.vcenter import Gap, Inventory
 from vplacer.inventory.vm import VmPower
+from vplacer.plan.model import DriftItem, ObjectKind
 
 MEASURED_AT = "2024-12-31T23:00:00Z"
 
@@ -50,8 +52,28 @@ def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
     measured = _measured(inventory, case.get("measured", {}))
     overlays = (*loaded.overlays, *measured, *_esxcli(inventory, case.get("esxcli", {})))
     settings = Settings(**case.get("settings", {}))
+    waivers, since = _waivers(case.get("waivers")), _since(inventory, case.get("moved"))
     told = _told(inventory, case.get("told", ()))
-    return Subject(inventory, overlays, settings, told, waivers=_waivers(case.get("waivers")))
+    return Subject(inventory, overlays, settings, told, waivers=waivers, since=since)
+
+
+def _since(inventory: Inventory, moved: list[dict[str, Any]] | None) -> PlanDrift | None:
+    """Return what moved since a plan: of a VM or host by name, or of one that is gone, a field."""
+    if moved is None:
+        return None
+    moids = {item.name: item.moid for items in (inventory.hosts, inventory.vms) for item in items}
+    items = [
+        DriftItem(
+            ObjectKind(item["kind"]),
+            moids.get(item["name"], "gone-1"),
+            item["name"],
+            item["field"],
+            item["was"],
+            item["now"],
+        )
+        for item in moved
+    ]
+    return PlanDrift("2024-12-01T00:00:00Z", tuple(items))
 
 
 def _waivers(entries: list[dict[str, Any]] | None) -> tuple[Waiver, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vplacer.audit.model import AuditReport, Place, Severity, Untold
+from vplacer.audit.model import AuditReport, Gone, Place, Severity, Untold
 from vplacer.audit.registry import all_rules
 from vplacer.inventory.vcenter import Inventory
 
@@ -28,6 +28,19 @@ class Earlier:
     cluster: str | None
     first_seen: str | None
     last_seen: str
+
+    def gone(self) -> Gone:
+        """Return it as a finding that is no more."""
+        return Gone(
+            rule=self.rule,
+            name=self.name,
+            fingerprint=self.fingerprint,
+            severity=self.severity,
+            text=self.text,
+            places=self.places,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+        )
 
 
 def not_looked_for(report: AuditReport, inventory: Inventory) -> Callable[[Earlier], bool]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from vplacer.audit.compare import Earlier, not_looked_for
 from vplacer.audit.history_file import reading, writing
-from vplacer.audit.model import AuditFinding, AuditReport, Gone, Place, Severity
+from vplacer.audit.model import AuditFinding, AuditReport, Place, Severity
 from vplacer.audit.trend import Trend, TrendPoint
 from vplacer.inventory.vcenter import Inventory
 
@@ -63,7 +63,7 @@ def record(path: Path, report: AuditReport, inventory: Inventory, days: int = DA
         _count(db, report)
         _prune(db, vcenter, now, days)
         known = _with_first_seen(db, report)
-        gone = tuple(_gone(earlier) for earlier in _rows(db, vcenter, "gone_at = ?", now)) if before else ()
+        gone = tuple(earlier.gone() for earlier in _rows(db, vcenter, "gone_at = ?", now)) if before else ()
         trend = _points(db, vcenter)
     findings = tuple(
         replace(finding, new=finding.first_seen == now if before else None) for finding in known.findings
@@ -187,19 +187,6 @@ def _rows(db: sqlite3.Connection, vcenter: str, where: str, *values: str) -> Ite
             first_seen=first,
             last_seen=last,
         )
-
-
-def _gone(earlier: Earlier) -> Gone:
-    return Gone(
-        rule=earlier.rule,
-        name=earlier.name,
-        fingerprint=earlier.fingerprint,
-        severity=earlier.severity,
-        text=earlier.text,
-        places=earlier.places,
-        first_seen=earlier.first_seen,
-        last_seen=earlier.last_seen,
-    )
 
 
 def _points(db: sqlite3.Connection, vcenter: str) -> tuple[TrendPoint, ...]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from vplacer.audit.as_they_run import as_they_run
+from vplacer.audit.plan_drift import PlanDrift
 from vplacer.audit.settings import DEFAULTS, Settings
 from vplacer.audit.waivers import Waiver
 from vplacer.constraints.ownership import reason_left_alone
@@ -36,7 +37,8 @@ class Subject:
     """One vCenter at one moment, as rules look at it. Pure: no rule reads anything else.
 
     ``topologies`` by host moid. ``told``: findings of those who read it (hosts asked that told nothing).
-    ``waivers``: what somebody answers for; None = no file of them was given.
+    ``waivers``: what somebody answers for; None = no file of them was given. ``since``: what moved since an
+    earlier plan; None = none was given.
     """
 
     inventory: Inventory
@@ -44,6 +46,7 @@ class Subject:
     settings: Settings = DEFAULTS
     told: tuple[Finding, ...] = ()
     waivers: tuple[Waiver, ...] | None = None
+    since: PlanDrift | None = None
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, make: Callable[Concatenate[Subject, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

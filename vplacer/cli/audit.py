@@ -41,6 +41,7 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         ignore=values["ignore"],
         settings=Settings(locality_percent=values["locality_percent"]),
         waivers=values["waivers"],
+        since=values["since"],
         history=values["history"],
         history_days=values["history_days"],
         output=values["output"],
@@ -131,6 +132,13 @@ command = Command(
             envvar="VPLACER_AUDIT_WAIVERS",
             type=click.Path(path_type=Path),
             help="Findings that somebody answers for until a day: `vplacer schema waivers`.",
+        ),
+        click.Option(
+            ["--since"],
+            metavar="PLAN|AUDIT",
+            type=click.Path(path_type=Path),
+            help="Compare with a saved plan (what moved since is VPL092), or with an earlier audit in JSON: "
+            "what is new, still there and gone.",
         ),
         *history_params(),
         click.Option(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vplacer.inventory.files import write_file
+from vplacer.jobs.audit_since import NOTHING, Since, load_since
 from vplacer.jobs.file_kind import FileKind
 from vplacer.jobs.output_file import check_output, check_writable, refuse_inputs, refuse_one_file_twice
 from vplacer.jobs.source import SourceOptions, read_source, source_files
@@ -29,6 +30,7 @@ class AuditOptions:
         ignore: rules to leave out.
         settings: thresholds; None = the defaults.
         waivers: a file of findings that somebody answers for; None = none.
+        since: a saved plan, or the JSON report of an earlier audit, to compare with; None = none.
         history: a file that remembers audits; None = none. ``history_days``: for how long it does.
         output: where the report goes too; None = nowhere.
         gauges: work out the figures of metrics too.
@@ -40,6 +42,7 @@ class AuditOptions:
     ignore: tuple[str, ...] = ()
     settings: Settings | None = None
     waivers: Path | None = None
+    since: Path | None = None
     history: Path | None = None
     history_days: int | None = None
     output: Path | None = None
@@ -60,15 +63,17 @@ def run_audit_job(
     Raises:
         VplacerError: the source cannot be opened at all, a rule is not known, the report cannot be written.
     """
+    from vplacer.audit.earlier_file import compared
     from vplacer.audit.registry import chosen_rules
     from vplacer.audit.run import run_audit
     from vplacer.audit.settings import DEFAULTS
     from vplacer.audit.subject import Subject
     from vplacer.audit.waivers_file import load_waivers
 
-    rules = chosen_rules(options.select, options.ignore, _given(options))
+    since = load_since(options.since) if options.since is not None else NOTHING
+    rules = chosen_rules(options.select, options.ignore, _given(options, since))
     waivers = load_waivers(options.waivers) if options.waivers is not None else None
-    _check_files(options)
+    _check_files(options, since)
     reading = read_source(replace(options.source, allow_incomplete=True), world)
     subject = Subject(
         reading.inventory,
@@ -76,8 +81,11 @@ def run_audit_job(
         options.settings or DEFAULTS,
         told=reading.findings,
         waivers=waivers,
+        since=since.drift(reading.inventory),
     )
     report = _remembered(run_audit(subject, rules), subject, options, world)
+    if since.audit is not None:
+        report = compared(report, since.audit, subject.inventory)
     if options.gauges:
         from vplacer.audit.gauges import gauges
 
@@ -88,9 +96,10 @@ def run_audit_job(
     return report
 
 
-def _check_files(options: AuditOptions) -> None:
+def _check_files(options: AuditOptions, since: Since) -> None:
     """Find out before long work that a file cannot be written, or must not be."""
-    inputs = [*source_files(options.source), *_given_files(options)]
+    inputs = [*source_files(options.source), *since.inputs()]
+    inputs += [options.waivers] if options.waivers is not None else []
     refuse_one_file_twice(options.output, options.source.record, options.history)
     if options.history is not None:
         from vplacer.audit.history_file import check_history
@@ -100,10 +109,6 @@ def _check_files(options: AuditOptions) -> None:
         check_writable(options.history)
     if options.output is not None:
         check_output(options.output, FileKind.AUDIT, inputs=inputs, force=options.source.force)
-
-
-def _given_files(options: AuditOptions) -> list[Path]:
-    return [path for path in (options.waivers,) if path is not None]
 
 
 def _remembered(report: AuditReport, subject: Subject, options: AuditOptions, world: World) -> AuditReport:
@@ -122,6 +127,7 @@ def _remembered(report: AuditReport, subject: Subject, options: AuditOptions, wo
     return recorded.report
 
 
-def _given(options: AuditOptions) -> tuple[str, ...]:
+def _given(options: AuditOptions, since: Since) -> list[str]:
     """Return the options given without which some rules have nothing to look at."""
-    return ("--waivers",) if options.waivers is not None else ()
+    given = ["--waivers"] if options.waivers is not None else []
+    return [*given, "--since PLAN"] if since.plan is not None else given

@@ -236,7 +236,7 @@ def _wrapped(line: str, width: int | None) -> list[str]:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.wrap(
-        line,
+        line.strip(),
         max(width, len(indent) + 20),
         initial_indent=indent,
         subsequent_indent=indent,

@@ -16,10 +16,11 @@ from vplacer.plan.changes import (
     Relocate,
     UpgradeHardware,
 )
+from vplacer.plan.drift_words import value_text
 from vplacer.plan.model import Plan, Step, Symbol, VmPlan
 from vplacer.plan.observed import device_text
 from vplacer.report.needs_text import step_needs
-from vplacer.report.plan_words import aligned, count, impact_details, value_text
+from vplacer.report.plan_words import aligned, count, impact_details
 from vplacer.report.style import Style
 
 _INDENT = "       "

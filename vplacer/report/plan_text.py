@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vplacer.plan.drift_words import change_text
 from vplacer.plan.model import DriftItem, Plan, Symbol, VmPlan
-from vplacer.plan.staleness import moved_cards
 from vplacer.report.future_text import future_lines
 from vplacer.report.infeasible_text import infeasible_lines
 from vplacer.report.needs_text import plan_needs
@@ -15,7 +15,6 @@ from vplacer.report.plan_words import (
     devices_text,
     impact_text,
     place_text,
-    value_text,
     why_text,
 )
 from vplacer.report.rehearsal_text import rehearsal_lines
@@ -82,19 +81,7 @@ def drift_lines(plan: Plan) -> list[str]:
 
 def drift_text(item: DriftItem) -> str:
     """Say one field that moved; of a list only what came and went."""
-    if item.field == "power" and item.now in ("poweredOn", "poweredOff"):
-        return f"{item.name} is {'on' if item.now == 'poweredOn' else 'off'}"
-    if item.field == "exists":
-        return f"{item.name} is gone"
-    if isinstance(item.was, tuple) and isinstance(item.now, tuple):
-        moved = moved_cards(item.was, item.now) if item.field == "cards" else ()
-        told = {text for card in moved for text in (card.before, card.after)}
-        gone = [text for text in item.was if text not in item.now and text not in told]
-        came = [text for text in item.now if text not in item.was and text not in told]
-        parts = [card.what for card in moved]
-        parts += [f"- {text}" for text in gone] + [f"+ {text}" for text in came]
-        return f"{item.name} {item.field}: {'; '.join(parts) or 'other numbers of equal entries'}"
-    return f"{item.name} {item.field}: {value_text(item.was)} -> {value_text(item.now)}"
+    return f"{item.name} {change_text(item)}"
 
 
 def _vm_lines(plan: Plan, verbosity: int, style: Style) -> list[str]:

@@ -159,17 +159,6 @@ def size_text(mib: int) -> str:
     return f"{mib / 1024:g} GiB" if mib % 256 == 0 else f"{mib} MiB"
 
 
-def value_text(value: object) -> str:
-    """Return a field's value; None is "unset", which is neither zero nor empty."""
-    if value is None:
-        return "unset"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return ",".join(str(item) for item in value) or "none"
-    return str(value) if value != "" else '""'
-
-
 def aligned(rows: Sequence[Sequence[str]], gap: str = "  ", widest: int = 48) -> list[str]:
     """Return rows as lines with columns of equal width; nothing is cut off, trailing blanks are.
 
