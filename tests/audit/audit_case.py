@@ -54,7 +54,9 @@ def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
     settings = Settings(**case.get("settings", {}))
     waivers, since = _waivers(case.get("waivers")), _since(inventory, case.get("moved"))
     told = _told(inventory, case.get("told", ()))
-    return Subject(inventory, overlays, settings, told, waivers=waivers, since=since)
+    moids = {vm.name: vm.moid for vm in inventory.vms}
+    off_since = {moids[name]: when for name, when in case.get("off_since", {}).items()}
+    return Subject(inventory, overlays, settings, told, waivers=waivers, since=since, off_since=off_since)
 
 
 def _since(inventory: Inventory, moved: list[dict[str, Any]] | None) -> PlanDrift | None:

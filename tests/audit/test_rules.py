@@ -4,11 +4,11 @@ A case: ``change`` is laid over the site (mappings by key, lists of named things
 VMs to what esxtop told, ``settings`` are thresholds, ``gaps`` what could not be read, ``waivers`` the entries
 of such a file; ``set``, ``without`` and ``bindings`` say what a site file cannot (`audit_case`), ``unset``
 lists fields of hosts and VMs that were not told, ``esxcli`` what the esxcli of hosts told and is not used,
-``told`` findings of those who asked hosts. ``beside`` names rules that are run too,
-``moved`` what moved since a plan. ``find`` lists every
-finding: ``about`` (its narrowest place by name), and where it matters ``says`` (part of the text),
-``severity``, ``confidence``, ``device``, ``mendable``, ``owner``, ``fix``. ``unevaluated`` lists what was not
-evaluated: ``about`` and ``says``. Both are empty where they are not given: a near miss.
+``told`` findings of those who asked hosts, ``off_since`` since when VMs were seen off,
+``moved`` what moved since a plan. ``beside`` names rules that are run too. ``find`` lists every finding:
+``about`` (its narrowest place by name), and where it matters ``says`` (part of the text), ``severity``, ``confidence``, ``device``, ``mendable``, ``owner``, ``fix``.
+``unevaluated`` lists what was not evaluated: ``about`` and ``says``. Both are empty where they are not given:
+a near miss.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ class Subject:
 
     ``topologies`` by host moid. ``told``: findings of those who read it (hosts asked that told nothing).
     ``waivers``: what somebody answers for; None = no file of them was given. ``since``: what moved since an
-    earlier plan; None = none was given.
+    earlier plan; None = none was given. ``off_since``: of VMs that do not run, by moid, when an audit first
+    saw them so (ISO 8601 UTC); what is missing is not known.
     """
 
     inventory: Inventory
@@ -47,6 +48,7 @@ class Subject:
     told: tuple[Finding, ...] = ()
     waivers: tuple[Waiver, ...] | None = None
     since: PlanDrift | None = None
+    off_since: Mapping[str, str] = field(default_factory=dict)
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, make: Callable[Concatenate[Subject, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -75,9 +77,9 @@ class Subject:
     @cached_property
     def placed(self) -> tuple[tuple[Vm, Host, HostTopology], ...]:
         """`vms` that are on a known host, with it."""
-        hosts = self.inventory.host_by_moid
+        hosts, topologies = self.inventory.host_by_moid, self.topologies
         return tuple(
-            (vm, hosts[vm.host], self.topologies[vm.host])
+            (vm, hosts[vm.host], topologies[vm.host])
             for vm in self.vms
             if vm.host is not None and vm.host in hosts
         )

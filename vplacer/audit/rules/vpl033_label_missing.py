@@ -24,8 +24,11 @@ def find(subject: Subject) -> Iterator[Outcome]:
     for scope in label_scopes(subject):
         yield from _cards(scope)
     for vm, _host, _topology in subject.placed:
-        if vm.node_affinity:
-            yield from _vm(subject, vm)
+        unlabelled = [
+            d.backing for d in vm.devices if isinstance(d.backing, DynamicBacking) and not d.backing.label
+        ]
+        if unlabelled and vm.node_affinity:
+            yield from _vm(subject, vm, unlabelled)
 
 
 def _cards(scope: LabelScope) -> Iterator[Hit]:
@@ -58,16 +61,15 @@ def _kind(placed: PlacedCard) -> tuple[str, str]:
     return placed.card.kind, placed.card.model
 
 
-def _vm(subject: Subject, vm: Vm) -> Iterator[Outcome]:
+def _vm(subject: Subject, vm: Vm, unlabelled: list[DynamicBacking]) -> Iterator[Outcome]:
     host = subject.inventory.host_by_moid[vm.host or ""]
     topology, cards = subject.topologies[host.moid], subject.cards(host)
     far: set[int] = set()
     unknown = False
-    for device in vm.devices:
-        if isinstance(device.backing, DynamicBacking) and not device.backing.label:
-            nodes = {topology.cpu_node_for(address) for address in matching_cards(device.backing, cards)}
-            unknown = unknown or None in nodes
-            far |= {node for node in nodes if node is not None and node not in vm.node_affinity}
+    for backing in unlabelled:
+        nodes = {topology.cpu_node_for(address) for address in matching_cards(backing, cards)}
+        unknown = unknown or None in nodes
+        far |= {node for node in nodes if node is not None and node not in vm.node_affinity}
     if far:
         bound = ", ".join(f"pNUMA {node}" for node in vm.node_affinity)
         others = ", ".join(f"pNUMA {node}" for node in sorted(far))
