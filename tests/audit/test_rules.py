@@ -6,9 +6,9 @@ of such a file; ``set``, ``without`` and ``bindings`` say what a site file canno
 lists fields of hosts and VMs that were not told, ``esxcli`` what the esxcli of hosts told and is not used,
 ``told`` findings of those who asked hosts, ``off_since`` since when VMs were seen off,
 ``moved`` what moved since a plan. ``beside`` names rules that are run too. ``find`` lists every finding:
-``about`` (its narrowest place by name), and where it matters ``says`` (part of the text), ``severity``, ``confidence``, ``device``, ``mendable``, ``owner``, ``fix``.
-``unevaluated`` lists what was not evaluated: ``about`` and ``says``. Both are empty where they are not given:
-a near miss.
+``about`` (its narrowest place by name), and where it matters ``says`` (part of the text), ``severity``,
+``confidence``, ``device``, ``mendable``, ``owner``, ``fix``. ``unevaluated`` lists what was not evaluated:
+``about`` and ``says``. Both are empty where they are not given: a near miss.
 """
 
 from __future__ import annotations
