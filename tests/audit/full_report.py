@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.audit.audit_case import build_subject
 from vplacer.audit.gauges import gauges
+from vplacer.audit.host_pictures import host_pictures
 from vplacer.audit.model import AuditReport, FileLine, Gone, Place, Severity, Waived
 from vplacer.audit.registry import find_rule
 from vplacer.audit.run import run_audit
@@ -100,6 +101,7 @@ def full_report() -> AuditReport:
         gone=(gone,),
         compared_with="2024-12-01T00:00:00Z",
         gauges=gauges(whole),
+        pictures=host_pictures(whole),
     )
 
 

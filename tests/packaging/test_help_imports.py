@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
+    "jinja2",
     "pyVmomi",
     "pyVim",
     "ortools",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vplacer.audit.gauges import Gauges
     from vplacer.audit.subject import Subject
     from vplacer.audit.trend import TrendPoint
+    from vplacer.topology.host_picture import HostPicture
 
 
 class Severity(StrEnum):
@@ -241,8 +242,8 @@ class AuditReport:
     ordered: worst first, then by rule and place. ``missing``: what could not be read, an empty inventory
     among it; not empty = the audit is incomplete, and no finding proves nothing. ``compared_with``: time of
     the inventory of the earlier audit it was compared with, None = with none; ``gone``: findings of that one
-    that are no more. ``gauges``: figures for formats of metrics; None = not asked for. ``trend``: earlier
-    audits and this one, the oldest first; empty = there is no history.
+    that are no more. ``gauges``: figures for formats of metrics, ``pictures``: of each host; None = not asked
+    for. ``trend``: earlier audits and this one, the oldest first; empty = there is no history.
     """
 
     about: About
@@ -255,6 +256,7 @@ class AuditReport:
     gone: tuple[Gone, ...] = ()
     gauges: Gauges | None = None
     trend: tuple[TrendPoint, ...] = ()
+    pictures: tuple[HostPicture, ...] | None = None
 
     @property
     def complete(self) -> bool:

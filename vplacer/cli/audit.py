@@ -15,7 +15,7 @@ from vplacer.cli.output import emit, remark, warn
 from vplacer.cli.run import world_for
 from vplacer.cli.source_options import source_of, source_params
 from vplacer.errors import UsageError
-from vplacer.report.audit_formats import METRICS, audit_format_names, audit_format_of
+from vplacer.report.audit_formats import METRICS, PICTURES, audit_format_names, audit_format_of
 
 if TYPE_CHECKING:
     from vplacer.audit.model import AuditReport
@@ -46,6 +46,7 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         history_days=values["history_days"],
         output=values["output"],
         gauges=shown in METRICS,
+        pictures=shown in PICTURES,
         readable_by_all=shown in METRICS,
     )
     report = run_audit_job(
@@ -106,14 +107,15 @@ command = Command(
             ["--format"],
             type=click.Choice(audit_format_names()),
             help="text for people; json or ndjson for programs; sarif, junit and github for CI; csv for "
-            "spreadsheets; prometheus or openmetrics for monitoring. Default: by the suffix of -o, or text.",
+            "spreadsheets; prometheus or openmetrics for monitoring; "
+            "html for a page with pictures of the hosts. Default: by the suffix of -o, or text.",
         ),
         click.Option(
             ["-o", "--output"],
             metavar="FILE",
             type=click.Path(path_type=Path),
             help="Write the report there instead of to the screen: .json, .ndjson, .sarif, .xml (JUnit), "
-            ".csv, .prom (Prometheus), else text.",
+            ".csv, .prom (Prometheus), .html, else text.",
         ),
         click.Option(["--summary"], is_flag=True, help="Only counts by rule."),
         click.Option(

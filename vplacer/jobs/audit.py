@@ -34,6 +34,7 @@ class AuditOptions:
         history: a file that remembers audits; None = none. ``history_days``: for how long it does.
         output: where the report goes too; None = nowhere.
         gauges: work out the figures of metrics too.
+        pictures: make a picture of each host too.
         readable_by_all: the report's file is for other accounts of this machine too.
     """
 
@@ -47,6 +48,7 @@ class AuditOptions:
     history_days: int | None = None
     output: Path | None = None
     gauges: bool = False
+    pictures: bool = False
     readable_by_all: bool = False
 
 
@@ -90,6 +92,10 @@ def run_audit_job(
         from vplacer.audit.gauges import gauges
 
         report = replace(report, gauges=gauges(subject))
+    if options.pictures:
+        from vplacer.audit.host_pictures import host_pictures
+
+        report = replace(report, pictures=host_pictures(subject))
     if options.output is not None:
         mode = 0o644 if options.readable_by_all else 0o600
         write_file(options.output, render_file(report).encode(), mode)

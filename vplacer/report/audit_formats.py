@@ -22,11 +22,14 @@ _FORMATS: Final = {
     "csv": ("audit_csv", "audit_csv"),
     "prometheus": ("audit_prometheus", "audit_prometheus"),
     "openmetrics": ("audit_openmetrics", "audit_openmetrics"),
+    "html": ("audit_html", "audit_html"),
 }
 """Name: module of `vplacer.report` and function."""
 TEXT: Final = "text"
 METRICS: Final = ("prometheus", "openmetrics")
 """Formats that need the gauges of a report. Whoever collects them runs under another account."""
+PICTURES: Final = ("html",)
+"""Formats that need the pictures of a report."""
 _SUFFIXES: Final = {
     ".txt": TEXT,
     ".json": "json",
@@ -36,6 +39,8 @@ _SUFFIXES: Final = {
     ".xml": "junit",
     ".csv": "csv",
     ".prom": "prometheus",
+    ".html": "html",
+    ".htm": "html",
 }
 
 

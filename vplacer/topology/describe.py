@@ -167,7 +167,7 @@ def describe_host(
     ``more_findings``: what was found on the settings of the host and its VMs.
     """
     vms = tuple(vms)
-    labels = _labels(topology)
+    labels = device_labels(topology)
     use = describe_use(host, topology, vms, everywhere)
     hardware = {device.address: device for device in host.pci_devices}
     pnics = {pnic.address: pnic for pnic in host.pnics if pnic.address is not None}
@@ -209,7 +209,8 @@ def describe_host(
     )
 
 
-def _labels(topology: HostTopology) -> dict[PciAddress, str]:
+def device_labels(topology: HostTopology) -> dict[PciAddress, str]:
+    """Return the labels of the devices, numbered by kind in the order of their addresses: GPU0, NIC0."""
     return {
         device.address: f"{word}{index}"
         for kind, word in _LABELS.items()
