@@ -118,6 +118,12 @@ def _heal(machine: Machine, before: dict[str, object], stopped: frozenset[str] =
     machine.orders.clear()
     for host in machine.state.inventory.hosts:
         machine.regain_host(host.moid)
+        machine.set_maintenance(host.moid, False)
+    for vm in machine.state.inventory.vms:
+        if vm.name.startswith("somebody-"):
+            machine.power_off(vm.moid)
+            machine.run_out()
+            machine.destroy(vm.moid)
     for task in machine.tasks():
         machine.release(task.id)
     machine.run_out()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -9,7 +10,7 @@ from typing import Final
 
 from vplacer.inventory.host import ConnectionState
 from vplacer.inventory.overlay import Overlay
-from vplacer.inventory.vm import Vm, VmPower
+from vplacer.inventory.vm import Backing, Vm, VmDevice, VmPower
 from vplacer.lab.model import making, power
 from vplacer.lab.model.admission import amount_faults
 from vplacer.lab.model.card_choice import CardOrder
@@ -207,7 +208,10 @@ class Effects(Engine):
             number += 1
             moid = self._clone(like.moid, CloneSpec(f"somebody-{self._made + 1}", host, like.pool))
             small = replace(self.tables.vm(moid), cpus=1, cores_per_socket=None, memory_mib=4)
-            self.tables.put_vm(_plain(small))
+            self.tables.put_vm(_plain(small, what.backings))
+            if what.backings is not None:
+                with contextlib.suppress(LabFault):  # it has the newest version
+                    making.upgrade(self.tables, moid, None)
             try:
                 self._power_on(moid, host)
             except LabFault:
@@ -220,8 +224,11 @@ def _reserves_more(before: Vm, after: Vm) -> bool:
     return mhz or vm_takes_mib(after) > vm_takes_mib(before)
 
 
-def _plain(vm: Vm) -> Vm:
-    """A VM that asks for nothing but its devices."""
+def _plain(vm: Vm, backings: Iterable[Backing] | None) -> Vm:
+    """A VM that asks for nothing but its devices, or others in their place."""
+    if backings is not None:
+        devices = tuple(VmDevice(13000 + i, f"PCI device {i}", item) for i, item in enumerate(backings))
+        vm = replace(vm, devices=devices, device_groups=())
     return replace(
         vm,
         cores_per_socket_auto=True,

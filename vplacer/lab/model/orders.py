@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias, get_args
 
+from vplacer.inventory.vm import Backing
 from vplacer.lab.model.edit import VmEdit
 from vplacer.lab.model.faults import LabFault
 
@@ -136,13 +137,14 @@ class TakeDevices:
     """Before the call is carried out, another client has started VMs with the devices of a VM.
 
     ``vm`` None = that of the call; ``host`` None = where that VM is. ``most``: how many VMs, None = until
-    no more find their cards.
+    no more find their cards. ``backings``: the devices instead of those that the VM has.
     """
 
     when: When
     vm: str | None = None
     host: str | None = None
     most: int | None = None
+    backings: tuple[Backing, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
