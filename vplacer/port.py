@@ -156,6 +156,13 @@ class Port(ReadPort, Protocol):
         """Read some objects afresh, as `read` would."""
         ...
 
+    def guests_without_tools(self, vms: Iterable[str]) -> frozenset[str]:
+        """Return those running VMs of which the server says that VMware Tools do not run in their guest.
+
+        Their guest cannot be asked to shut down (vSphere API: GuestInfo.toolsRunningStatus, ShutdownGuest).
+        """
+        ...
+
     def check(self, vm: str, host: str, change: Reconfigure | None) -> tuple[CheckFinding, ...]:
         """Ask the server whether a VM could be changed so (None: switched on) at a host. Changes nothing.
 

@@ -10,14 +10,17 @@ import pytest
 
 from tests.apply.faults import plan_case
 from tests.apply.scenes import ALL_CONSENTS, site_scene
+from vplacer.apply.events import ApplyEvent, Listener, ignore
 from vplacer.apply.journal import read_journal
+from vplacer.apply.options import ApplyOptions
 from vplacer.apply.outcome import Outcome, ProblemKind, Status, StepState
 from vplacer.apply.run import apply_plan, operation_prefix, preview_rollback, resume, roll_back
+from vplacer.errors import ConsentMissing
 from vplacer.inventory.measured import MeasuredHome
 from vplacer.inventory.vm import VmPower
 from vplacer.lab.model.edit import VmEdit
 from vplacer.lab.model.machine import Machine, MachineOptions
-from vplacer.lab.model.orders import Call, FailCall, When
+from vplacer.lab.model.orders import Call, DropConnection, FailCall, When
 from vplacer.lab.model.port import LabPort
 from vplacer.lab.model.state import seed_state
 from vplacer.plan.model import Fact, Plan
@@ -34,8 +37,14 @@ def _lab(name: str, options: MachineOptions | None = None) -> tuple[Plan, LabPor
     )
 
 
-def _apply(plan: Plan, port: LabPort, folder: Path, options=ALL_CONSENTS) -> Outcome:  # type: ignore[no-untyped-def]
-    return apply_plan(plan, port, options, folder / "plan.journal", port.clock, lock_folder=folder)
+def _apply(
+    plan: Plan,
+    port: LabPort,
+    folder: Path,
+    options: ApplyOptions = ALL_CONSENTS,
+    listener: Listener = ignore,
+) -> Outcome:
+    return apply_plan(plan, port, options, folder / "plan.journal", port.clock, listener, lock_folder=folder)
 
 
 def _own_facts(port: LabPort, vm: str) -> dict[str, Fact]:
@@ -90,11 +99,32 @@ def test_a_guest_that_does_not_shut_down(how: str, allowed: bool, tmp_path: Path
     (vm,) = {step.vm for step in plan.steps}
     options = MachineOptions(**{how: frozenset({vm})})  # type: ignore[arg-type]
     port = LabPort(Machine(seed_state(case.site), case.site.overlays, options=options))
-    outcome = _apply(plan, port, tmp_path, replace(ALL_CONSENTS, allow_hard_power_off=allowed))
+    consents = replace(ALL_CONSENTS, allow_hard_power_off=allowed)
+    if how == "without_tools" and not allowed:
+        with pytest.raises(ConsentMissing, match="VMware Tools do not run") as refused:
+            _apply(plan, port, tmp_path, consents)
+        assert "--allow-hard-power-off" in (refused.value.hint or "")
+        assert port.machine.tasks(vm) == ()
+        return
+    told: list[ApplyEvent] = []
+    outcome = _apply(plan, port, tmp_path, consents, told.append)
     assert port.read().vm_by_moid[vm].power is VmPower.ON
     assert outcome.status is (Status.DONE if allowed else Status.STOPPED), outcome.troubles
+    waiting = [event.text for event in told if "waiting for its guest" in event.text]
+    assert bool(waiting) == (how == "deaf")
+    assert all(("it is switched off hard" if allowed else "the step fails") in text for text in waiting)
     hard = [task for task in port.machine.tasks(vm) if task.kind == "VirtualMachine.powerOff"]
     assert len(hard) == int(allowed)
+
+
+def test_a_guest_that_was_never_asked_is_asked_before_its_time_is_up(tmp_path: Path) -> None:
+    plan, port = _lab(PINNED)
+    (vm,) = {step.vm for step in plan.steps}
+    port.machine.orders.add(DropConnection(When(Call.SHUT_DOWN), carried_out=False))
+    options = replace(ALL_CONSENTS, timing=replace(ALL_CONSENTS.timing, shutdown_timeout_s=3600.0))
+    outcome = _apply(plan, port, tmp_path, options)
+    assert (outcome.status, outcome.elapsed_s < 300) == (Status.DONE, True), outcome.elapsed_s
+    assert not [task for task in port.machine.tasks(vm) if task.kind == "VirtualMachine.powerOff"]
 
 
 def test_a_rollback_leaves_what_somebody_else_has_changed_since(tmp_path: Path) -> None:
@@ -113,7 +143,7 @@ def test_a_rollback_leaves_what_somebody_else_has_changed_since(tmp_path: Path) 
     back = roll_back(scene.plan, port, ALL_CONSENTS, path, port.clock, lock_folder=tmp_path)
     assert back.status is Status.ROLLED_BACK
     (left,) = [item for item in back.troubles if item.kind is ProblemKind.KEPT]
-    assert (left.vm, "cpus was changed to 8 since" in left.what) == (vm, True)
+    assert (left.vm, "vCPUs was changed to 8 since" in left.what) == (vm, True)
     now = port.read().vm_by_moid
     assert now[vm].cpus == 8
     assert {item.cpus for moid, item in now.items() if moid != vm} == {4}

@@ -29,6 +29,7 @@ from vplacer.inventory.cluster import VmHostRule
 from vplacer.inventory.load import load_inventory_file
 from vplacer.inventory.site import Site
 from vplacer.inventory.vm import Vm, VmPower
+from vplacer.lab.model.machine import MachineOptions
 from vplacer.lab.model.orders import Call, DropConnection, ExpireSession, FailTask, StallTask, When
 from vplacer.lab.soap.server import LabServer
 from vplacer.plan.build import build_plan
@@ -336,6 +337,18 @@ def test_events_and_shutdown() -> None:
             if not vm_now(port, web.moid).is_on:
                 break
         assert not vm_now(port, web.moid).is_on
+
+
+def test_guests_without_tools_are_told() -> None:
+    site = site_named("a30pairs")
+    running = [vm.moid for vm in site.inventory.vms if vm.is_on]
+    off = next(vm.moid for vm in site.inventory.vms if not vm.is_on)
+    options = MachineOptions(without_tools=frozenset({running[0], off}))
+    with served(site, options=options) as (_, port):
+        assert port.guests_without_tools([*running, off, "vm-9999"]) == {running[0]}
+        assert port.guests_without_tools([]) == frozenset()
+        with pytest.raises(VSphereFault, match="ToolsUnavailable"):
+            port.shut_down(running[0], "op")
 
 
 def test_checks_find_what_the_server_would_refuse() -> None:

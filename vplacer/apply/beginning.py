@@ -146,7 +146,7 @@ class Beginning(Ending):
         """Wait for a VM to go off. ``asked`` False = it is not known whether its guest was asked."""
         now = self.world.clock.now()
         deadline = now + timedelta(seconds=self.options.timing.shutdown_timeout_s)
-        self.shutdowns[move.step.id] = Shutdown(move, now, deadline, asked)
+        self.shutdowns[move.step.id] = Shutdown(move, now, deadline, asked, now)
 
     def _switch_off_hard(self, move: Move, moid: str, why: str) -> None:
         self.tell.warn("hard_power_off", f"{self.tell.words.vm(move.step.vm)}: switched off hard: {why}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from vplacer.apply.calls import asks_guest
 from vplacer.apply.options import ApplyOptions
 from vplacer.apply.steps import disrupted_vms, gives_up_memory, switches_off, vm_name
 from vplacer.errors import ConsentMissing
@@ -25,9 +26,16 @@ class MissingConsent:
 
 
 def missing_consents(
-    plan: Plan, steps: Sequence[Step], options: ApplyOptions, now: datetime
+    plan: Plan,
+    steps: Sequence[Step],
+    options: ApplyOptions,
+    now: datetime,
+    without_tools: frozenset[str] = frozenset(),
 ) -> tuple[MissingConsent, ...]:
-    """Return the consents that carrying out steps of a plan needs and that the options do not give."""
+    """Return the consents that carrying out steps of a plan needs and that the options do not give.
+
+    ``without_tools``: VMs whose guest cannot be asked to shut down.
+    """
     cycles = _names(plan, (step for step in steps if switches_off(step.change)))
     moves = _names(plan, (step for step in steps if isinstance(step.change, Relocate)))
     suspended = _names(plan, (step for step in steps if gives_up_memory(step.change)))
@@ -47,6 +55,12 @@ def missing_consents(
     if suspended and not options.allow_hard_power_off:
         what = "the suspended memory of VMs is given up, which cannot be undone"
         found.append(MissingConsent("--allow-hard-power-off", what, suspended))
+    unasked = _names(plan, (s for s in steps if s.vm in without_tools and asks_guest(s.change)))
+    if unasked and not options.allow_hard_power_off:
+        what = (
+            "VMware Tools do not run in guests that are to be shut down: they can only be switched off hard"
+        )
+        found.append(MissingConsent("--allow-hard-power-off", what, unasked))
     disrupted = disrupted_vms(steps)
     if options.max_disruption is not None and len(disrupted) > options.max_disruption:
         what = f"{len(disrupted)} running VMs are switched off or migrated, {options.max_disruption} allowed"

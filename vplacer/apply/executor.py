@@ -7,7 +7,7 @@ looked for, never simply sent again. A VM whose chain of steps fails is brought 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from vplacer.apply.beginning import Beginning
 from vplacer.apply.books import Call
@@ -24,6 +24,12 @@ from vplacer.plan.changes import Clone
 from vplacer.port import Task, TaskResult, TaskState
 
 _HEARTBEAT_S = 10.0
+_ASK_AGAIN = timedelta(seconds=30)
+"""How long a guest may run on of which it is not known whether it was asked, before it is asked again."""
+
+
+def _ask_again_after(item: Shutdown) -> timedelta:
+    return min((item.deadline - item.began) / 2, _ASK_AGAIN)
 
 
 class Executor(Beginning):
@@ -168,9 +174,22 @@ class Executor(Beginning):
             elif now >= item.deadline:
                 del self.shutdowns[step_id]
                 self._guest_is_late(item)
-            elif not item.asked and now >= item.began + (item.deadline - item.began) / 2:
-                # It runs on after half the time it has: it was never asked.
-                self._ask_again(item)
+            else:
+                if not item.asked and now >= item.began + _ask_again_after(item):
+                    # It runs on: it seems that it was never asked.
+                    self._ask_again(item)
+                self._tell_waiting(item, now)
+
+    def _tell_waiting(self, item: Shutdown, now: datetime) -> None:
+        """Say now and then that a guest is waited for, and what comes if it does not go down."""
+        if (now - item.told).total_seconds() < _HEARTBEAT_S:
+            return
+        item.told = now
+        left = (item.deadline - now).total_seconds()
+        then = "it is switched off hard" if self.options.allow_hard_power_off else "the step fails"
+        text = f"waiting for its guest to shut down; after {left:.0f} s more {then}"
+        step = item.move.step
+        self.tell.step(EventType.APPLY_PROGRESS, step, text, undo=item.move.undo, began=item.began)
 
     def _ask_again(self, item: Shutdown) -> None:
         moid = self.world.moid(item.move.step.vm) or item.move.step.vm

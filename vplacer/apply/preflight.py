@@ -78,7 +78,7 @@ def inspect(plan: Plan, world: World, options: ApplyOptions) -> Preflight:
         inventory=inventory,
         stale=stale,
         owned=owned_vms(plan.steps, inventory, options),
-        consents=missing_consents(plan, plan.steps, options, now),
+        consents=missing_consents(plan, plan.steps, options, now, world.without_tools(plan.steps)),
         checked=() if stale else tuple(_checked(plan, world, inventory)),
         adopted=tuple(_adopted(plan, inventory, stale)),
     )

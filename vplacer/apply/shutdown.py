@@ -12,11 +12,12 @@ from vplacer.apply.calls import Move
 class Shutdown:
     """A guest that was asked.
 
-    ``asked``: False = the answer to the question was lost, so it is asked once more. ``forced``: the VM
-    was switched off hard after that.
+    ``asked``: False = the answer to the question was lost, so it is asked once more. ``told``: when it was
+    last said that this is waited for.
     """
 
     move: Move
     began: datetime
     deadline: datetime
-    asked: bool = True
+    asked: bool
+    told: datetime

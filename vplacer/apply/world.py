@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from vplacer.apply.clock import Clock
 from vplacer.apply.options import Timing
+from vplacer.apply.steps import switches_off
 from vplacer.errors import AnswerLost, ConnectionFailed, SessionLost, VplacerError
 from vplacer.inventory.host import Host
 from vplacer.inventory.vcenter import Inventory
@@ -100,6 +101,11 @@ class World:
         if isinstance(step.change, OverrideDrs) and step.vm in found:
             facts[step.vm]["drs_override"] = self._drs_level(step.change.cluster, found[step.vm].moid)
         return Look(facts, found.get(step.vm))
+
+    def without_tools(self, steps: Iterable[Step]) -> frozenset[str]:
+        """Return the VMs that steps switch off and whose guest cannot be asked to shut down."""
+        vms = tuple(dict.fromkeys(step.vm for step in steps if switches_off(step.change)))
+        return self.patiently(lambda: self.port.guests_without_tools(vms)) if vms else frozenset()
 
     def wait(self, tasks: Iterable[Task], timeout_s: float) -> tuple[TaskResult, ...]:
         """Wait until at least one task ends; empty = the time is up."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from vplacer.errors import InternalError, PermissionMissing, StaleError, VSphereFault
 from vplacer.inventory.measured import MeasuredHome
@@ -34,6 +35,9 @@ from vplacer.vsphere.read_vm import read_vm
 from vplacer.vsphere.references import ref_of
 from vplacer.vsphere.retrieve import SessionReader
 from vplacer.vsphere.session import Session
+
+_POWER: Final = "runtime.powerState"
+_TOOLS: Final = "guest.toolsRunningStatus"
 
 
 class VCenterPort:
@@ -121,6 +125,16 @@ class VCenterPort:
         moid_of = {vm.instance_uuid: vm.moid for vm in inventory.vms if vm.instance_uuid is not None}
         homes = [home for overlay in found.overlays for home in overlay.homes]
         return tuple((moid_of[item.vm_uuid], item.home) for item in homes if item.vm_uuid in moid_of)
+
+    def guests_without_tools(self, vms: Iterable[str]) -> frozenset[str]:
+        """Return those running VMs of which the server says that VMware Tools do not run in their guest."""
+        refs = [MoRef("VirtualMachine", moid) for moid in dict.fromkeys(vms)]
+        found = read_existing(self._reader, refs, [_POWER, _TOOLS]) if refs else ()
+        return frozenset(
+            raw.ref.moid
+            for raw in found
+            if raw.props.text(_POWER) == VmPower.ON.value and raw.props.text(_TOOLS) == "guestToolsNotRunning"
+        )
 
     def check(self, vm: str, host: str, change: Reconfigure | None) -> tuple[CheckFinding, ...]:
         """Ask the server whether a VM could be changed so (None: switched on) at a host."""

@@ -34,7 +34,7 @@ from vplacer.lab.model.orders import (
 )
 from vplacer.lab.model.port import LabPort
 from vplacer.lab.model.state import seed_state
-from vplacer.plan.changes import Clone, Delete, Field, FieldChange, Power, Reconfigure
+from vplacer.plan.changes import Clone, Delete, Field, FieldChange, Power, Reconfigure, Relocate
 from vplacer.port import LabelChange, Port, RuleChange, TaskState
 
 SITE = Path(__file__).parent / "sites/plain.yaml"
@@ -179,6 +179,30 @@ def test_a_host_is_lost_under_a_task() -> None:
     assert desk.vm("plain").connection.value == "disconnected"
     desk = Desk(StartMaintenance(When(Call.POWER_ON)))
     assert desk.end(desk.port.power(desk.ids["idle"], ON, "op")).fault == "InvalidState"
+
+
+def test_nothing_is_moved_off_a_lost_host() -> None:
+    desk = Desk(LoseHost(When(Call.RELOCATE)))
+    move = Relocate("host-1001", "host-1002", None, None, live=False)
+    result = desk.end(desk.port.relocate(desk.ids["idle"], move, "op"))
+    assert (result.state, result.fault) == (TaskState.ERROR, "HostNotConnected")
+    assert desk.vm("idle").host == "host-1001"
+
+
+def test_a_guest_that_is_asked_twice_goes_down_once() -> None:
+    desk = Desk()
+    plain = desk.ids["plain"]
+    desk.port.shut_down(plain, "op")
+    desk.machine.advance(10)
+    desk.port.shut_down(plain, "op")
+    desk.machine.advance(11)
+    assert not desk.vm("plain").is_on
+    assert desk.end(desk.port.power(plain, ON, "op")).state is TaskState.SUCCESS
+    desk.machine.advance(3600)
+    assert desk.vm("plain").is_on
+    desk.port.shut_down(plain, "op")
+    desk.machine.advance(21)
+    assert not desk.vm("plain").is_on
 
 
 def test_only_the_vm_that_a_clone_made_is_removed() -> None:

@@ -74,6 +74,8 @@ class Effects(Engine):
         self.options = options
         self._platform = power.Platform(options.order, {}, options.drs_places)
         self._made = 0
+        self._shut_downs = 0
+        self._going_down: dict[str, int] = {}
         self._highest = highest_number(self.tables.vms)
 
     # What others do
@@ -108,6 +110,7 @@ class Effects(Engine):
     # Effects
 
     def _power_on(self, vm: str, host: str | None) -> None:
+        self._going_down.pop(vm, None)
         power.power_on(self.tables, vm, host, self._platform, self.clock())
         self._move_version(vm)
 
@@ -154,7 +157,19 @@ class Effects(Engine):
             text = f"The name '{edit.name}' already exists."
             raise LabFault("DuplicateName", text, name=edit.name, object=other.moid)
 
-    def _guest_down(self, moid: str) -> None:
+    def _begin_shut_down(self, moid: str) -> None:
+        """Let a guest go down, once, however often it is asked while it does."""
+        if moid in self._going_down:
+            return
+        self._shut_downs += 1
+        number = self._going_down[moid] = self._shut_downs
+        at = self.clock() + timedelta(seconds=self.durations.shut_down_s)
+        self._schedule(at, lambda: self._guest_down(moid, number))
+
+    def _guest_down(self, moid: str, number: int) -> None:
+        if self._going_down.get(moid) != number:
+            return  # it was started anew since
+        del self._going_down[moid]
         vm = self.tables.vms.get(moid)
         if vm is not None and vm.is_on:
             power.stopped(self.tables, vm, VmPower.OFF)

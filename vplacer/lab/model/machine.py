@@ -7,7 +7,6 @@ Time passes only by `Machine.advance` and `Machine.run_until`. All methods may b
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import VmPower
@@ -94,8 +93,7 @@ class Machine(Effects):
                 raise LabFault("ToolsUnavailable", text)
             self._log("VmGuestShutdownEvent", user, vm, f"Guest OS shut down for {found.name}")
             if vm not in self.options.deaf:
-                at = self.clock() + timedelta(seconds=self.durations.shut_down_s)
-                self._schedule(at, lambda: self._guest_down(vm))
+                self._begin_shut_down(vm)
             self._tell()
 
     def clone(

@@ -139,6 +139,19 @@ class LabPort:
 
         return self._call(Call.MEASURE, None, work)
 
+    def guests_without_tools(self, vms: Iterable[str]) -> frozenset[str]:
+        """Return those running VMs in whose guest VMware Tools do not run."""
+
+        def look() -> frozenset[str]:
+            now = self.machine.state.inventory.vm_by_moid
+            return frozenset(
+                moid
+                for moid in set(vms) & self.machine.options.without_tools
+                if moid in now and now[moid].is_on
+            )
+
+        return self._call(Call.READ_PART, None, look)
+
     def check(self, vm: str, host: str, change: Reconfigure | None) -> tuple[CheckFinding, ...]:
         """Ask whether a VM could be changed so, or switched on, at a host."""
 

@@ -43,7 +43,7 @@ def lab_site(state: LabState) -> ServedSite:
 
 def live_site(machine: Machine, ticker: Ticker) -> ServedSite:
     """Return the site of a state machine, which clients can change."""
-    built = _build(machine.state)
+    built = _build(machine.state, machine.options.without_tools)
     built.world.present = lambda: machine.state
     return _served(built, Live(machine, built.world, built.folders, built.store, ticker))
 
@@ -55,8 +55,8 @@ class _Built:
     store: Store
 
 
-def _build(state: LabState) -> _Built:
-    world = World(state)
+def _build(state: LabState, without_tools: frozenset[str] = frozenset()) -> _Built:
+    world = World(state, without_tools=without_tools)
     folders = Folders(world)
     store = Store()
     for seen in _objects(world, folders):

@@ -34,7 +34,7 @@ def vm_objects(world: World, vm: Vm, folder: Ref) -> Iterator[Seen]:
             "config": Lazy(lambda: config(world, vm)) if vm.readable else None,
             "runtime": Lazy(lambda: runtime(world, vm)),
             "summary": Lazy(lambda: summary(world, vm)),
-            "guest": Lazy(lambda: _guest(vm)),
+            "guest": Lazy(lambda: _guest(world, vm)),
             "resourcePool": world.ref(vm.pool),
             "environmentBrowser": None if unit is None else unit.browser,
             "datastore": world.refs(vm.datastores),
@@ -142,7 +142,7 @@ def summary(world: World, vm: Vm) -> Any:
     return vim.vm.Summary(
         vm=world.ref(vm.moid),
         runtime=runtime(world, vm),
-        guest=vim.vm.Summary.GuestSummary(guestId=vm.guest_id, toolsStatus=_tools(vm)),
+        guest=vim.vm.Summary.GuestSummary(guestId=vm.guest_id, toolsStatus=_tools(world, vm)),
         config=vim.vm.Summary.ConfigSummary(
             name=api_name(vm.name),
             template=vm.template,
@@ -209,13 +209,21 @@ def _question() -> Any:
     return vim.vm.QuestionInfo(id="1", text="The virtual machine waits for an answer.", choice=choice)
 
 
-def _tools(vm: Vm) -> str:
-    return "toolsOk" if vm.power is VmPower.ON else "toolsNotRunning"
+def _tools_run(world: World, vm: Vm) -> bool:
+    return vm.power is VmPower.ON and vm.moid not in world.without_tools
 
 
-def _guest(vm: Vm) -> Any:
+def _tools(world: World, vm: Vm) -> str:
+    return "toolsOk" if _tools_run(world, vm) else "toolsNotRunning"
+
+
+def _guest(world: World, vm: Vm) -> Any:
+    runs = _tools_run(world, vm)
     return vim.vm.GuestInfo(
-        toolsStatus=_tools(vm), guestState="running" if vm.is_on else "notRunning", guestId=vm.guest_id
+        toolsStatus=_tools(world, vm),
+        toolsRunningStatus="guestToolsRunning" if runs else "guestToolsNotRunning",
+        guestState="running" if runs else "notRunning",
+        guestId=vm.guest_id,
     )
 
 

@@ -53,13 +53,14 @@ class World:
     """Look-ups over the state of now. References to objects that the inventory lacks come out as None.
 
     Only VMs come and go while a site is served. ``state``: of the beginning. ``present``: tells the state
-    of now, None = nothing changes.
+    of now, None = nothing changes. ``without_tools``: VMs in whose guest VMware Tools do not run.
     """
 
     state: LabState
     datacenters: tuple[tuple[str, str], ...] = field(init=False)
     group_tables: dict[str, GroupTable] = field(default_factory=dict)
     present: Callable[[], LabState] | None = None
+    without_tools: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         found = tuple((d.moid, d.name) for d in self.inventory.datacenters)
