@@ -14,8 +14,11 @@ HOST_OPTIONS: Final = (
     "Numa.FollowCoresPerSocket",
     "Numa.InitialPlacementLoadThreshold",
     "Numa.LocalityWeightActionAffinity",
+    "Numa.LocalityWeightMem",
+    "Numa.PageMigEnable",
     "Numa.PreferHT",
     "Numa.RebalanceEnable",
+    "Numa.SwapLocalityEnable",
 )
 """Advanced options that change where ESXi puts VMs. All of config.option would be 170 KB a host."""
 

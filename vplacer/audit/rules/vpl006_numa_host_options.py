@@ -54,8 +54,9 @@ RULE = Rule(
     "one problem and forgotten, and differ between hosts of a cluster, so that a VM runs another way after "
     "each migration.",
     evidence="HostConfigInfo.option of Numa.FollowCoresPerSocket (default 0), LocalityWeightActionAffinity "
-    "(130; 0 from ESX 9.1 on), PreferHT (0) and RebalanceEnable (1). RebalanceEnable 0 ends NUMA scheduling "
-    "and is a warning, others are notes. An option that the host did not tell is not evaluated.",
+    "(130; 0 from ESX 9.1 on), LocalityWeightMem (1), PageMigEnable (1), PreferHT (0), RebalanceEnable (1) "
+    "and SwapLocalityEnable (1). RebalanceEnable 0 ends NUMA scheduling and PageMigEnable 0 leaves memory "
+    "behind: warnings; others are notes. An option that the host did not tell is not evaluated.",
     fix="If nobody knows why it was set, set it back: esxcli system settings advanced set -o /Numa/OPTION -i "
     "DEFAULT.",
     sample="Numa.RebalanceEnable is 0, the default is 1: VMs are neither placed by NUMA node nor moved: "
