@@ -10,7 +10,7 @@ import pytest
 from tests.audit.full_report import full_report
 from tests.conftest import REPO
 from vplacer.audit.model import AuditFinding, FileLine
-from vplacer.audit.waivers import Waiver, waived
+from vplacer.audit.waivers import Waiver, WaiverIndex, waived
 from vplacer.audit.waivers_file import parse_waivers
 from vplacer.errors import FileFormatError
 from vplacer.inventory.yaml_marks import read_document
@@ -62,6 +62,8 @@ def near() -> AuditFinding:
         ({"vms": ("vm-2001",)}, True),
         ({"vms": ("far", "ne[a]r")}, True),
         ({"vms": ("NEAR",)}, False),
+        ({"vms": ("far", "near")}, True),
+        ({"vms": ("[", "ne")}, False),
         ({"vms": ("nea",)}, False),
         ({"hosts": ("esx01",)}, True),
         ({"hosts": ("esx02",)}, False),
@@ -76,7 +78,10 @@ def near() -> AuditFinding:
     ],
 )
 def test_covers(changes: dict[str, Any], covers: bool) -> None:
-    assert replace(PLAIN, **changes).covers(near()) is covers
+    waiver = replace(PLAIN, **changes)
+    assert waiver.covers(near()) is covers
+    others = replace(PLAIN, vms=("x*",)), replace(PLAIN, rules=("VPL001",))
+    assert list(WaiverIndex([others[0], waiver, others[1]]).covering(near())) == [waiver] * covers
 
 
 @pytest.mark.parametrize(
@@ -84,11 +89,12 @@ def test_covers(changes: dict[str, Any], covers: bool) -> None:
     [("2024-12-31T23:59:59Z", True), ("2025-01-01T23:59:59Z", True), ("2025-01-02T00:00:00Z", False)],
 )
 def test_a_waiver_holds_to_the_end_of_its_last_day(now: str, holds: bool) -> None:
-    assert (waived(near(), [PLAIN], now) is not None) is holds
+    assert (waived(near(), WaiverIndex([PLAIN]), now) is not None) is holds
 
 
 def test_the_first_that_holds_counts() -> None:
     over = replace(PLAIN, expires="2020-01-01", reason="over")
-    found = waived(near(), [over, PLAIN, replace(PLAIN, reason="second")], "2025-01-01T00:00:00Z")
+    waivers = WaiverIndex([over, PLAIN, replace(PLAIN, reason="second")])
+    found = waived(near(), waivers, "2025-01-01T00:00:00Z")
     assert found is not None
     assert found.reason == "why"

@@ -113,7 +113,7 @@ def _fingerprint(subject: Subject, rule: Rule, hit: Hit) -> str:
 
 
 def _waived(subject: Subject, finding: AuditFinding) -> AuditFinding:
-    found = waived(finding, subject.waivers or (), subject.inventory.taken_at)
+    found = waived(finding, subject.waiver_index, subject.inventory.taken_at)
     return finding if found is None else replace(finding, waived=found)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from vplacer.audit.as_they_run import as_they_run
 from vplacer.audit.plan_drift import PlanDrift
 from vplacer.audit.settings import DEFAULTS, Settings
-from vplacer.audit.waivers import Waiver
+from vplacer.audit.waivers import Waiver, WaiverIndex
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.state import Problem
@@ -83,6 +83,11 @@ class Subject:
             for vm in self.vms
             if vm.host is not None and vm.host in hosts
         )
+
+    @cached_property
+    def waiver_index(self) -> WaiverIndex:
+        """The waivers, by what they are for."""
+        return WaiverIndex(self.waivers or ())
 
     def cards(self, host: Host) -> HostCards:
         """Return the devices of a host, indexed."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from typing import Final
 
 from vplacer.audit.model import AuditFinding, FileLine, Waived
@@ -68,19 +70,48 @@ class Waiver:
         """Whether a finding falls under it, expired or not."""
         if finding.rule in UNWAIVABLE or (self.rules and finding.rule not in self.rules):
             return False
+        if self.fingerprints and finding.fingerprint not in self.fingerprints:
+            return False
+        # Only what is asked for is looked up: there may be many findings and many waivers.
         return (
-            (not self.fingerprints or finding.fingerprint in self.fingerprints)
-            and _fits(self.vms, finding.name_of("vm"), finding.vm)
-            and _fits(self.hosts, finding.name_of("host"), finding.host)
-            and _fits(self.clusters, finding.name_of("cluster"), finding.cluster)
-            and _fits(self.devices, finding.device)
+            (not self.vms or _fits(self.vms, finding.name_of("vm"), finding.vm))
+            and (not self.hosts or _fits(self.hosts, finding.name_of("host"), finding.host))
+            and (not self.clusters or _fits(self.clusters, finding.name_of("cluster"), finding.cluster))
+            and (not self.devices or _fits(self.devices, finding.device))
         )
 
 
-def waived(finding: AuditFinding, waivers: Iterable[Waiver], taken_at: str) -> Waived | None:
+class WaiverIndex:
+    """Waivers by what they are for, so that thousands of findings and hundreds of waivers meet quickly."""
+
+    def __init__(self, waivers: Iterable[Waiver]) -> None:
+        self._waivers = tuple(waivers)
+        self._by_rule: dict[str, tuple[tuple[Waiver, ...], tuple[str, ...]]] = {}
+
+    def covering(self, finding: AuditFinding) -> Iterator[Waiver]:
+        """Yield the waivers that a finding falls under, expired or not, in the order of the file."""
+        if not self._waivers:
+            return
+        waivers, vms = self._of_rule(finding.rule)
+        maybe = bool(vms) and _fits(vms, finding.name_of("vm"), finding.vm)
+        for waiver in waivers:
+            if (maybe or not waiver.vms) and waiver.covers(finding):
+                yield waiver
+
+    def _of_rule(self, rule: str) -> tuple[tuple[Waiver, ...], tuple[str, ...]]:
+        """Return the waivers for a rule, and all patterns of VMs among them."""
+        found = self._by_rule.get(rule)
+        if found is None:
+            waivers = tuple(waiver for waiver in self._waivers if not waiver.rules or rule in waiver.rules)
+            vms = tuple(pattern for waiver in waivers for pattern in waiver.vms)
+            found = self._by_rule[rule] = waivers, vms
+        return found
+
+
+def waived(finding: AuditFinding, waivers: WaiverIndex, taken_at: str) -> Waived | None:
     """Return the first waiver that holds for a finding at a time, or None."""
-    for waiver in waivers:
-        if not waiver.expired(taken_at) and waiver.covers(finding):
+    for waiver in waivers.covering(finding):
+        if not waiver.expired(taken_at):
             return Waived(waiver.reason, waiver.owner, waiver.expires)
     return None
 
@@ -92,14 +123,19 @@ def missing_object(waiver: Waiver, inventory: Inventory) -> str | None:
         ("host", waiver.hosts, inventory.hosts),
         ("cluster", waiver.clusters, inventory.clusters),
     ):
-        if patterns and not any(_fits(patterns, item.name, item.moid) for item in objects):
-            return f"{word} {', '.join(patterns)}"
+        if patterns:
+            match = _matcher(patterns).match
+            if not any(match(item.name) or match(item.moid) for item in objects):
+                return f"{word} {', '.join(patterns)}"
     return None
 
 
-def _fits(patterns: Sequence[str], *names: str | None) -> bool:
-    """Whether one of the names of an object is or fits one of the patterns; no patterns = yes."""
-    if not patterns:
-        return True
-    known = [name for name in names if name is not None]
-    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns for name in known)
+def _fits(patterns: tuple[str, ...], *names: str | None) -> bool:
+    """Whether one of the names of an object is or fits one of the patterns."""
+    match = _matcher(patterns).match
+    return any(name is not None and match(name) is not None for name in names)
+
+
+@cache
+def _matcher(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"{re.escape(pattern)}\\Z|{translate(pattern)}" for pattern in patterns))

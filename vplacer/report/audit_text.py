@@ -115,7 +115,7 @@ def _rule_lines(report: AuditReport, result: RuleResult, details: bool, style: S
     lines = [style.paint(head if len(found) == 1 else f"{head}: {_tally(found)}", "bold")]
     fixes = {finding.fix for group in shown for finding in group}
     for group in shown:
-        lines += _group_lines(group, style)
+        lines += _group_lines(group, report.taken_at, style)
         if len(fixes) > 1:
             lines.append(f"      fix: {group[0].fix}")
     rest = [finding for group in groups[len(shown) :] for finding in group]
@@ -135,7 +135,7 @@ def _alike(findings: Iterable[AuditFinding]) -> list[list[AuditFinding]]:
     return list(groups.values())
 
 
-def _group_lines(group: Sequence[AuditFinding], style: Style) -> list[str]:
+def _group_lines(group: Sequence[AuditFinding], now: str, style: Style) -> list[str]:
     finding = group[0]
     word = style.paint(finding.severity.value.ljust(7), _COLOURS[finding.severity])
     new = " (new)" if finding.new else ""
@@ -145,7 +145,7 @@ def _group_lines(group: Sequence[AuditFinding], style: Style) -> list[str]:
         lines.append(f"      at {finding.line.file}:{finding.line.line}")
     if finding.owner is not None:
         lines.append(f"      not ours to change: {finding.owner}")
-    since = sorted({item.first_seen for item in group if item.first_seen is not None})
+    since = sorted({item.first_seen for item in group if item.first_seen not in (None, now)})
     if since:
         lines.append(f"      since {since[0]}" + (f" to {since[-1]}" if len(since) > 1 else ""))
     if finding.waived is not None:
@@ -164,7 +164,9 @@ def _tally(findings: Sequence[AuditFinding]) -> str:
 
 def _by_rule(report: AuditReport) -> list[str]:
     """Return a table of the rules that found something, or could not look everywhere."""
-    rows: list[tuple[str, ...]] = [("rule", "errors", "warnings", "notes", "waived", "hosts", "")]
+    rows: list[tuple[str, ...]] = [
+        ("rule", "errors", "warnings", "notes", "waived", "on hosts", "not evaluated", "")
+    ]
     for result in report.rules:
         found = [finding for finding in report.findings if finding.rule == result.rule.id]
         if not found and not result.not_evaluated:
@@ -173,9 +175,9 @@ def _by_rule(report: AuditReport) -> list[str]:
         counts = Counter(finding.severity for finding in told)
         numbers = [counts[severity] for severity in Severity] + [result.waived]
         hosts = len({finding.host for finding in told if finding.host is not None})
-        doubt = "  not evaluated everywhere" if result.not_evaluated else ""
-        cells = [str(number) if number else "-" for number in (*numbers, hosts)]
-        rows.append((result.rule.id, *cells, f"{result.rule.title}{doubt}"))
+        numbers += [hosts, len(result.not_evaluated)]
+        cells = [str(number) if number else "-" for number in numbers]
+        rows.append((result.rule.id, *cells, result.rule.title))
     return [*aligned(rows), ""] if len(rows) > 1 else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vplacer.audit.model import AuditFinding, Hit, Outcome, Rule, RuleResult, Severity
@@ -12,10 +13,11 @@ from vplacer.inventory.finding import Certainty
 
 def after(subject: Subject, findings: Sequence[AuditFinding], _: Sequence[RuleResult]) -> Iterator[Outcome]:
     """Yield the waivers that hold no more, with the number of findings that fell under each."""
+    used = Counter(waiver for finding in findings for waiver in subject.waiver_index.covering(finding))
     for waiver in subject.waivers or ():
         if not waiver.expired(subject.inventory.taken_at):
             continue
-        covered = sum(1 for finding in findings if waiver.covers(finding))
+        covered = used[waiver]
         told = "1 finding falls" if covered == 1 else f"{covered} findings fall"
         yield Hit(
             f"the waiver of {waiver.name}, by {waiver.owner}, ended with {waiver.expires}; {told} under it "

@@ -18,10 +18,11 @@ def after(
     if subject.waivers and subject.inventory.gaps:
         yield NotEvaluated("part of the inventory could not be read: what is missing may fall under a waiver")
         return
+    used = {waiver for finding in findings for waiver in subject.waiver_index.covering(finding)}
     untold = {result.rule.id for result in results if result.not_evaluated}
     run = {result.rule.id for result in results}
     for waiver in subject.waivers or ():
-        if waiver.expired(subject.inventory.taken_at) or any(waiver.covers(item) for item in findings):
+        if waiver.expired(subject.inventory.taken_at) or waiver in used:
             continue
         absent = missing_object(waiver, subject.inventory)
         doubt = None if absent is not None else _doubt(waiver, run, untold)
