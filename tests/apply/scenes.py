@@ -83,8 +83,13 @@ def plan_for(inventory: Inventory, overlays: tuple[Overlay, ...], request: str) 
 
 
 @cache
-def fixture_scene(name: str, *, affinity: str | None = None, may_move: bool = False) -> Scene:
-    """Return an example site with its request, or with another affinity mode, or VMs that may move."""
+def fixture_scene(
+    name: str, *, affinity: str | None = None, may_move: bool = False, share: float = 1.0
+) -> Scene:
+    """Return an example site with its request, or with another affinity mode, or VMs that may move.
+
+    ``share``: of the VMs that each entry asks for, so many are.
+    """
     site = load_inventory_file(REPO / "fixtures" / "sites" / f"{name}.yaml")
     document = yaml.safe_load((REPO / "fixtures" / "requests" / f"{name}.yaml").read_text())
     for entry in document["vms"]:
@@ -95,6 +100,8 @@ def fixture_scene(name: str, *, affinity: str | None = None, may_move: bool = Fa
                     entry[ask].pop("policy", None)
         if may_move:
             entry["may_move"] = True
+        if share < 1.0:
+            entry["count"] = max(1, round(entry["count"] * share))
     return _scene(site, yaml.safe_dump(document))
 
 

@@ -30,9 +30,10 @@ from vplacer.plan.plan_file import save_plan
 SITES = ["a100pcie", "a30pairs", "dgx2", "nvswitch", "floating", "subnuma", "untold", "vgpu"]
 
 
-@pytest.mark.parametrize("name", SITES)
+@pytest.mark.parametrize("name", [*SITES, "big96"])
 def test_applied_over_https_planned_again_and_taken_back(name: str, tmp_path: Path) -> None:
-    scene = fixture_scene(name)
+    # On 96 hosts a twentieth of the request: each call is dear there, and the steps are alike.
+    scene = fixture_scene(name, share=0.05 if name == "big96" else 1.0)
     overlays = tuple(scene.site.overlays)
     plan = tmp_path / "plan.json"
     save_plan(scene.plan, plan)

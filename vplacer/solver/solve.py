@@ -14,6 +14,7 @@ from vplacer.solver.heap import settled_heap
 from vplacer.solver.holding import held_vms
 from vplacer.solver.instance import Instance, build_instance
 from vplacer.solver.moving import MovesSearch
+from vplacer.solver.own_cards import keeping_own_cards
 from vplacer.solver.relaxing.model import WayOut
 from vplacer.solver.verdict import DemandReasons, LevelResult, Solution, SolveOptions, Status, StoppedBy
 
@@ -143,13 +144,15 @@ def _found(
 ) -> tuple[Answer, tuple[Placement, ...]]:
     """Search, VMs held by the instance included if they may move."""
     answer = _search(instance, seed, work, should_stop)
+    answer = replace(answer, plans=keeping_own_cards(instance, answer.plans, seed, should_stop))
     placed = decode(instance.classes, zip(instance.tasks, answer.plans, strict=True))
     if not held:
         return answer, _merge(instance, placed)
 
     def among(part: Instance) -> tuple[Placement, ...]:
         found = _search(part, seed, min(work, WORK_A_BLOCK), should_stop)
-        return decode(part.classes, zip(part.tasks, found.plans, strict=True))
+        plans = keeping_own_cards(part, found.plans, seed, should_stop)
+        return decode(part.classes, zip(part.tasks, plans, strict=True))
 
     moved = MovesSearch(problem, instance, today, held, among, seed, should_stop).run(answer, placed)
     return moved.answer, moved.placements
