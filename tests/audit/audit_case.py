@@ -14,7 +14,7 @@ from vplacer.audit.waivers import Waiver
 from vplacer.audit.waivers_file import parse_waivers
 from vplacer.inventory.finding import Certainty, Finding
 from vplacer.inventory.host import DeviceBinding
-from vplacer.inventory.measured import ESXCLI, ESXTOP, MeasuredHome, Spread
+from vplacer.inventory.measured import ESXCLI, ESXTOP, MeasuredHome, NodeMemory, Spread
 from vplacer.inventory.overlay import Overlay, OverlayHome
 from vplacer.inventory.pci import PciAddress
 from vplacer.inventory.site_load import load_site_text
@@ -186,6 +186,7 @@ def _measured(inventory: Inventory, told: Mapping[str, Any]) -> tuple[Overlay, .
             created=MEASURED_AT,
             source=ESXTOP,
             homes=tuple(by_host[host.moid]),
+            node_memory=(NodeMemory(0, None, None),),
         )
         for host in inventory.hosts
         if host.moid in by_host

@@ -10,6 +10,7 @@ from vplacer.constraints.supply import nodes_with_cores
 from vplacer.inventory.host import Host
 from vplacer.inventory.measured import NOT_MEASURED, MeasuredHome
 from vplacer.inventory.vm import Vm
+from vplacer.topology.measured import HostMeasurement
 
 _NEVER = "no VM of this host was measured: vplacer collect --measured does"
 
@@ -27,13 +28,20 @@ def measured_vms(subject: Subject) -> Iterator[tuple[Vm, MeasuredHome] | NotEval
         if measured is None:
             yield NotEvaluated(why_not_measured(subject, host), host=host.moid)
             continue
-        for item in measured.vms:
-            if item.moid not in vms:
-                continue
+        items = [item for item in measured.vms if item.moid in vms]
+        if all(item.home is None for item in items):
+            yield NotEvaluated(none_measured(measured), host=host.moid)
+            continue
+        for item in items:
             if item.home is None:
                 yield NotEvaluated(f"it was not measured at {measured.at}", vm=item.moid)
             else:
                 yield vms[item.moid], item.home
+
+
+def none_measured(measured: HostMeasurement) -> str:
+    """Return that a measurement of a host tells nothing of its VMs."""
+    return f"none of its VMs was measured at {measured.at}"
 
 
 def why_not_measured(subject: Subject, host: Host) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vplacer.audit.measured_vms import why_not_measured
+from vplacer.audit.measured_vms import none_measured, why_not_measured
 from vplacer.audit.model import Hit, NotEvaluated, Outcome, Rule, Severity
 from vplacer.audit.node_room import on_several_nodes
 from vplacer.audit.numa_options import ACTION_AFFINITY, NO_ACTION_AFFINITY_SINCE
@@ -38,14 +38,12 @@ def _of_host(subject: Subject, host: Host, drawn: set[str]) -> Iterator[Outcome]
     if measured is None:
         yield NotEvaluated(why_not_measured(subject, host), host=host.moid)
         return
-    seen = {
-        item.moid: item.home.migrations_seen
-        for item in measured.vms
-        if item.moid in drawn and item.home is not None and item.home.migrations_seen is not None
-    }
-    moved = sum(1 for moves in seen.values() if moves >= subject.settings.migrations_seen)
+    homes = [item.home for item in measured.vms if item.moid in drawn and item.home is not None]
+    seen = [home.migrations_seen for home in homes if home.migrations_seen is not None]
     if not seen:
-        yield NotEvaluated("no two samples were taken of its VMs: --measured --samples 3", host=host.moid)
+        single = "no two samples were taken of its VMs: --measured --samples 3"
+        yield NotEvaluated(single if homes else none_measured(measured), host=host.moid)
+    moved = sum(1 for moves in seen if moves >= subject.settings.migrations_seen)
     if not moved:
         return
     value = dict(host.options).get(ACTION_AFFINITY)

@@ -11,7 +11,8 @@ from vplacer.audit.subject import Subject
 from vplacer.constraints.vnuma_shape import can_have_vnuma
 from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import Host
-from vplacer.inventory.limits_table import FIRST_WITH_VNUMA, table_limits
+from vplacer.inventory.limits_table import FIRST_WITH_DYNAMIC, FIRST_WITH_VNUMA, table_limits
+from vplacer.inventory.vm import DynamicBacking
 
 
 def find(subject: Subject) -> Iterator[Outcome]:
@@ -31,6 +32,17 @@ def find(subject: Subject) -> Iterator[Outcome]:
                 yield NotEvaluated("which hardware versions the host runs is not known", host=host.moid)
             continue
         if max(offered) < FIRST_WITH_VNUMA:
+            continue
+        if version < FIRST_WITH_DYNAMIC and any(isinstance(d.backing, DynamicBacking) for d in vm.devices):
+            yield Hit(
+                f"hardware version {version} has no Dynamic DirectPath I/O, which needs "
+                f"{FIRST_WITH_DYNAMIC}: it will not start; its host runs up to {max(offered)}",
+                Certainty.LIKELY,
+                vm=vm.moid,
+                host=host.moid,
+                severity=Severity.ERROR,
+                numbers=(("hardware_version", version),),
+            )
             continue
         several = numa_clients(vm, host) > 1 or len(vm.node_affinity) > 1
         on = "it is on several NUMA nodes" if several else "it fits one NUMA node"
@@ -58,8 +70,8 @@ RULE = Rule(
     "of a device (VirtualDevice.numaNode) can be set, nor device groups be used: the guest cannot be told "
     "where its GPUs are.",
     evidence="The version of a VM with GPUs or vGPUs, against what its host runs (VirtualHardwareOption, "
-    "else the table by ESXi release). A VM on several NUMA nodes is a warning, one that fits a node a note. "
-    "VMs on hosts below ESXi 8.0 are no finding.",
+    "else the table by ESXi release). A VM on several NUMA nodes is a warning, one that fits a node a note; "
+    "Dynamic DirectPath I/O below version 17 is an error. VMs on hosts below ESXi 8.0 are no finding.",
     fix="Upgrade the VM's compatibility to version 20, not to the latest: it must be off, every host it may "
     "run on must be ESXi 8.0 or later, and it cannot be undone. vplacer plan does so where the request "
     "needs it.",
