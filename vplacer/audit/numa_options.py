@@ -1,9 +1,10 @@
 """The host's advanced options of NUMA scheduling: defaults, and what another value does.
 
 Defaults and meaning: William Lam's dumps of the advanced settings of ESXi 6.5 U2 to 8.0 (GitHub,
-lamw/esxi-advanced-and-kernel-settings: one value in all of them), VMware "vSphere Resource Management:
-Advanced NUMA Attributes", and Broadcom KB 439993 (off by default from ESX 9.1 on). Of
-Numa.InitialPlacementLoadThreshold no default is published, so it is not among them.
+lamw/esxi-advanced-and-kernel-settings: one value in all of them), pyvmomi's dump of an ESXi 8.0.3, VMware
+"vSphere Resource Management: Advanced NUMA Attributes", and Broadcom KB 439993 (action affinity is off by
+default from ESX 9.1 on). Numa.InitialPlacementLoadThreshold is in none of the dumps, so its default is not
+known, and that a host does not tell it proves nothing.
 """
 
 from __future__ import annotations

@@ -79,9 +79,11 @@ def _mixed(host: Host, floating: Sequence[Vm]) -> Hit | None:
     low = sum(1 for vm in floating if vm.latency_sensitivity == "high")
     if not low or low == len(floating):
         return None
+    value = dict(host.options).get(INITIAL_THRESHOLD)
+    setting = "was not told" if value is None else f"is {value}, not {_WORKAROUND}"
     return Hit(
-        f"{low} of its {len(floating)} floating VMs have latency sensitivity high, and "
-        f"{INITIAL_THRESHOLD} is not {_WORKAROUND}: VMs that start together may all be on one node",
+        f"{low} of its {len(floating)} floating VMs have latency sensitivity high, and {INITIAL_THRESHOLD} "
+        f"{setting}: VMs that start together may all be on one node",
         Certainty.LIKELY,
         host=host.moid,
         key="likely",
@@ -99,8 +101,8 @@ RULE = Rule(
     "away (Broadcom KB 430776; to be mended in a release of vSphere 9).",
     evidence="Measured: a node holds more vCPUs than it has cores, two floating VMs or more among them, "
     "while another node has cores left for one of them. Not measured: a note where floating VMs of latency "
-    "sensitivity high and others share a host. Hosts with the workaround, and of ESX 9.1 or later, are left "
-    "out.",
+    "sensitivity high and others share a host. Hosts with the workaround, where they tell it (ESXi 8.0.3 "
+    "does not list the option by default), and of ESX 9.1 or later, are left out.",
     fix="Set the host option Numa.InitialPlacementLoadThreshold to 100 (esxcfg-advcfg -s 100 "
     "/Numa/InitialPlacementLoadThreshold), power on VMs some time apart, and bind those with devices: "
     "vplacer plan writes numa.nodeAffinity.",
