@@ -184,6 +184,14 @@ def test_two_writers_at_once(path: Path) -> None:
     assert {(point.errors, point.warnings) for point in (*a.points, *b.points)} == {(1, 1)}
 
 
+def test_a_writer_that_does_not_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(path, 0)
+    monkeypatch.setattr("vplacer.audit.history_file.WAIT_S", 0)
+    with writing(path), pytest.raises(OutputError, match="locked"):
+        keep(path, 1)
+    keep(path, 1)
+
+
 def test_what_fails_half_way_leaves_nothing(path: Path) -> None:
     keep(path, 0)
     before = dump(path)
