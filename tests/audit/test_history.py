@@ -22,6 +22,7 @@ from vplacer.audit.registry import find_rule
 from vplacer.audit.run import run_audit
 from vplacer.audit.subject import Subject
 from vplacer.errors import FileFormatError, NewerFormatError, OutputError, UnknownObjectError, VplacerError
+from vplacer.report.audit_text import audit_text
 from vplacer.report.trend_formats import trend_csv, trend_json, trend_text
 
 RULES = ("VPL001", "VPL002", "VPL003")
@@ -288,3 +289,9 @@ def test_trend_in_each_format(path: Path) -> None:
     lines = trend_csv(found).splitlines()
     assert len(lines) == 4
     assert lines[3] == f"site,{found[0].instance_uuid},{DAYS[2]},yes,1,0,0,0,0,1"
+
+
+def test_what_is_gone_is_not_told_of_an_incomplete_audit(path: Path) -> None:
+    keep(path, 0)
+    text = audit_text(keep(path, 1, change=MENDED, gaps=[GAP]).report)
+    assert f"Since the audit of {DAYS[0]}: 0 new, 1 still there, what is gone is not known\n" in text

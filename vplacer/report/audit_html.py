@@ -8,7 +8,7 @@ from typing import Any, Final
 from vplacer.audit.model import AuditFinding, AuditReport, Place, Rule, Severity
 from vplacer.audit.page_view import PageHost, page_view
 from vplacer.report.audit_document import summary
-from vplacer.report.audit_text import where
+from vplacer.report.audit_text import compared_line, where
 from vplacer.report.page.picture_data import picture_data
 from vplacer.report.page.render import counted, json_data, page
 from vplacer.report.page.trend_chart import trend_chart
@@ -30,7 +30,7 @@ def audit_html(report: AuditReport) -> str:
         "sizes": _sizes(report),
         "verdict": _verdict(report, counts),
         "tiles": _tiles(counts),
-        "compared": _compared(report),
+        "compared": compared_line(report) or "",
         "missing_shown": _MISSING_SHOWN,
         "chart": trend_chart(report.trend),
         "points": report.trend,
@@ -103,15 +103,6 @@ def _tiles(counts: dict[str, int]) -> list[dict[str, Any]]:
     word = "rule not evaluated everywhere" if unseen == 1 else "rules not evaluated everywhere"
     tiles.append({**rest, "look": "warning", "mark": "?", "number": unseen, "word": word, "target": "unseen"})
     return tiles
-
-
-def _compared(report: AuditReport) -> str:
-    if report.compared_with is None:
-        return ""
-    new = sum(1 for finding in report.findings if finding.new)
-    still = sum(1 for finding in report.findings if finding.new is False)
-    when = report.compared_with
-    return f"Since the audit of {when}: {new} new, {still} still there, {len(report.gone)} gone."
 
 
 def _finding(finding: AuditFinding, rule: Rule) -> dict[str, Any]:

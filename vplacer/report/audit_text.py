@@ -37,7 +37,8 @@ def audit_text(
         width: of the terminal, to wrap long lines; None = as long as they are.
         style: colours.
     """
-    lines = [_head(report), *_compared(report), ""]
+    compared = compared_line(report)
+    lines = [_head(report), *([compared] if compared is not None else []), ""]
     lines += _missing(report)
     if not brief:
         for result in report.rules:
@@ -78,14 +79,17 @@ def _head(report: AuditReport) -> str:
     return f"vplacer audit: {name}, {sizes}, as of {report.taken_at}"
 
 
-def _compared(report: AuditReport) -> list[str]:
+def compared_line(report: AuditReport) -> str | None:
+    """Return how many findings are new, still there and gone, None = compared with nothing.
+
+    What is gone nobody knows where not everything was read.
+    """
     if report.compared_with is None:
-        return []
+        return None
     new = sum(1 for finding in report.findings if finding.new)
     still = sum(1 for finding in report.findings if finding.new is False)
-    return [
-        f"Since the audit of {report.compared_with}: {new} new, {still} still there, {len(report.gone)} gone"
-    ]
+    gone = f"{len(report.gone)} gone" if report.complete or report.gone else "what is gone is not known"
+    return f"Since the audit of {report.compared_with}: {new} new, {still} still there, {gone}"
 
 
 def _counted(number: int, word: str) -> str:
