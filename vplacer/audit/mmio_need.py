@@ -27,8 +27,14 @@ class MmioNeed:
 
 
 def mmio_needs(subject: Subject) -> Iterator[MmioNeed]:
-    """Yield what each VM with GPUs needs; of cards it may get the one with the smallest window counts."""
+    """Yield what each VM with GPUs needs; of cards it may get the one with the smallest window counts.
+
+    A VM whose static card is another one today, or gone, is left out: what it needs is not what is there.
+    """
+    lost = {finding.vm for finding in subject.said("static-device-moved", "static-device-gone")}
     for vm, host, claims in vms_with_gpus(subject):
+        if vm.moid in lost:
+            continue
         sizes = subject.derive(_bars, host.moid)
         yield MmioNeed(vm, host, mmio_size_gb(_smallest(claim, sizes) for claim in claims), len(claims))
 

@@ -25,8 +25,22 @@ def find(subject: Subject) -> Iterator[Outcome]:
         topology = subject.topologies[host.moid]
         unknown = [card for card in topology.devices if not card.cpu_nodes and card.kind in _WORDS]
         found = [card for card in unknown if card.kind is DeviceKind.GPU or _for_vms(subject, host, card)]
-        if found:
-            yield _hit(host, found, silent.get(host.moid))
+        bare = [card for card in found if card.node is not None]
+        nowhere = [card for card in found if card.node is None]
+        if nowhere:
+            asked = silent.get(host.moid)
+            also = f"; esxcli did not tell it either: {asked}" if asked else ""
+            text = f"the pNUMA node of {_names(nowhere)} is not told: {_why(host, nowhere)}{also}"
+            yield _hit(host, nowhere, text, "")
+        if bare:
+            nodes = ", ".join(
+                str(node) for node in sorted({card.node for card in bare if card.node is not None})
+            )
+            text = (
+                f"{_names(bare)}: on pNUMA {nodes}, without cores, and which node with cores is nearest is "
+                "not told"
+            )
+            yield _hit(host, bare, text, "without cores")
 
 
 def _for_vms(subject: Subject, host: Host, card: DeviceTopology) -> bool:
@@ -34,19 +48,25 @@ def _for_vms(subject: Subject, host: Host, card: DeviceTopology) -> bool:
     return device is not None and (device.passthrough or device.sriov_free_vfs > 0)
 
 
-def _hit(host: Host, cards: Sequence[DeviceTopology], asked: str | None) -> Hit:
-    who = "no NUMA node lists it" if len(cards) == 1 else "no NUMA node lists them"
+def _why(host: Host, cards: Sequence[DeviceTopology]) -> str:
     if not host.numa_nodes:
-        who = "the host does not describe its NUMA nodes"
-    elif not any(node.devices for node in host.numa_nodes):
-        who = "no NUMA node lists any device"
+        return "the host does not describe its NUMA nodes"
+    if not any(node.devices for node in host.numa_nodes):
+        return "no NUMA node lists any device"
+    return "no NUMA node lists it" if len(cards) == 1 else "no NUMA node lists them"
+
+
+def _names(cards: Sequence[DeviceTopology]) -> str:
     names = ", ".join(f"{_WORDS[card.kind]} {card.address}" for card in cards[:_SHOWN])
-    more = "" if len(cards) <= _SHOWN else f" and {len(cards) - _SHOWN} more"
-    esxcli = f"; esxcli did not tell it either: {asked}" if asked else ""
+    return names if len(cards) <= _SHOWN else f"{names} and {len(cards) - _SHOWN} more"
+
+
+def _hit(host: Host, cards: Sequence[DeviceTopology], text: str, key: str) -> Hit:
     return Hit(
-        f"the pNUMA node of {names}{more} is not told: {who}{esxcli}",
+        text,
         Certainty.PROVED,
         host=host.moid,
+        key=key,
         severity=Severity.WARNING if on_several_nodes(host) else Severity.NOTE,
         numbers=(("devices", len(cards)),),
     )
@@ -62,8 +82,9 @@ RULE = Rule(
     cause="vCenter lists devices under their NUMA node from vSphere 7.0 update 1 on, and nested hosts not at "
     "all. A device of unknown node is never called local: no placement can promise it, and no rule can say "
     "that it is far.",
-    evidence="GPUs, and NICs that VMs can get, in no NumaNode.pciId list of the host and in no overlay. On a "
-    "host of one NUMA node it is a note.",
+    evidence="GPUs, and NICs that VMs can get, in no NumaNode.pciId list of the host and in no overlay; and "
+    "those on a node without cores, where no overlay tells which node with cores is nearest. On a host of "
+    "one NUMA node it is a note.",
     fix="Ask the host: vplacer collect --esxcli (or audit --esxcli), or import what a tool told on it: "
     "nvidia-smi topo -m, NCCL, lstopo, by vplacer topology import FILE --host NAME.",
     sample="the pNUMA node of GPU 0000:3b:00.0, GPU 0000:af:00.0 is not told: no NUMA node lists any device",
