@@ -37,12 +37,13 @@ def _of_host(host: Host) -> Iterator[Outcome]:
             key=name,
             severity=Severity.WARNING if option.harmful else Severity.NOTE,
             fix=f"If nobody knows why: esxcli system settings advanced set -o /{name.replace('.', '/')} "
-            f"-i {default}; it counts for VMs at their next power-on or migration.",
+            f"-i {default}.",
         )
     missing = [name for name in NUMA_OPTIONS if name not in told]
     if missing:
-        names = "no Numa.* option" if len(missing) == len(NUMA_OPTIONS) else f"not {', '.join(missing)}"
-        yield NotEvaluated(f"the host told {names}", host=host.moid)
+        some = f"the host did not tell {', '.join(missing)}"
+        none = "the host told no Numa.* option"
+        yield NotEvaluated(none if len(missing) == len(NUMA_OPTIONS) else some, host=host.moid)
 
 
 RULE = Rule(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from vplacer.audit.gpu_vms import vms_with_gpus
 from vplacer.audit.model import Hit, NotEvaluated, Outcome, Rule, Severity
@@ -13,6 +13,7 @@ from vplacer.inventory.bound_by import BoundBy
 from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import ConnectionState, Host
 from vplacer.inventory.vm import Vm
+from vplacer.topology.claims import Claim
 
 
 def find(subject: Subject) -> Iterator[Outcome]:
@@ -29,6 +30,8 @@ def find(subject: Subject) -> Iterator[Outcome]:
             continue
         if nodes == 1 or numa_clients(vm, host) >= nodes or _measured(subject, vm, host):
             continue
+        if _on_all_nodes(subject, host, claims, nodes):
+            continue
         luck = sum(1 for claim in claims if claim.bound_by is BoundBy.PLATFORM)
         gpus = "its GPU is" if len(claims) == 1 else f"its {len(claims)} GPUs are"
         which = f"{gpus} chosen by vSphere at power-on" if luck else f"{gpus} fixed by backing or label"
@@ -39,6 +42,13 @@ def find(subject: Subject) -> Iterator[Outcome]:
             vm=vm.moid,
             host=host.moid,
         )
+
+
+def _on_all_nodes(subject: Subject, host: Host, claims: Sequence[Claim], nodes: int) -> bool:
+    """Whether its cards are on every node: wherever it is, it is near some and far from others."""
+    topology = subject.topologies[host.moid]
+    cards = {topology.cpu_node_for(claim.address) for claim in claims if claim.address is not None}
+    return len(cards - {None}) == nodes
 
 
 def _measured(subject: Subject, vm: Vm, host: Host) -> bool:
