@@ -11,6 +11,12 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 360, "height": 740}},
+}
+"""What a page is looked at as."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import yaml
+
 from tests.audit.audit_case import build_subject
 from vplacer.audit.host_pictures import host_pictures
 from vplacer.audit.model import AuditReport
@@ -166,3 +168,8 @@ def big_report(hosts: int = 500) -> AuditReport:
     subject = build_subject(site, {})
     report = run_audit(subject, [find_rule("VPL001"), find_rule("VPL002")])
     return replace(report, pictures=host_pictures(subject))
+
+
+def shown_site() -> str:
+    """Return the site of `shown_report` as a file's text."""
+    return "format_version: 1\n" + yaml.safe_dump(_SHOWN)

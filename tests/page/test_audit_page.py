@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.audit.full_report import empty_report, full_report
-from tests.page.browser import opened, violations
+from tests.page.browser import LOOKS, opened, violations
 from tests.page.reports import HOSTILE, big_report, hostile_report, shown_report
 from vplacer.report.audit_html import audit_html
 
@@ -137,13 +137,6 @@ def test_hostile_names_stay_text(browser: Browser, files: Path) -> None:
         assert page.locator("img").count() == 0
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0
-
-
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "narrow": {"viewport": {"width": 360, "height": 740}},
-}
 
 
 @pytest.mark.parametrize(

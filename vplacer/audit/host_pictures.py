@@ -106,6 +106,7 @@ def _card(
         switches=device.switches[::-1],
         unusable=assignable.unusable if assignable is not None else None,
         holders=tuple(holders.values()),
+        maybe_held=any(c.address is None and device.address in c.candidates for c in claims),
     )
 
 

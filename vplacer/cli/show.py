@@ -34,6 +34,13 @@ def _run(ctx: click.Context, plan: Path, format: str, summary: bool) -> None:
         return
     from vplacer.jobs.plan import show_plan
 
+    if format == "html":
+        from vplacer.report.plan_html import plan_html
+
+        if summary:
+            raise UsageError("--summary goes with --format text or json only")
+        emit(common, plan_html(show_plan(plan)))
+        return
     emit(common, render(show_plan(plan), common, format=format, summary=summary))
 
 
@@ -46,16 +53,17 @@ command = Command(
         click.Argument(["plan"], type=click.Path(path_type=Path)),
         click.Option(
             ["--format"],
-            type=click.Choice(["text", "json", *script_format_names()]),
+            type=click.Choice(["text", "json", "html", *script_format_names()]),
             default="text",
-            help="text for people, json for programs; else a script for that tool. What it cannot do, the "
-            "script stops at, with a warning.",
+            help="text for people, json for programs, html for a page with each host before and after; else "
+            "a script for that tool. What it cannot do, the script stops at, with a warning.",
         ),
         click.Option(["--summary"], is_flag=True, help="Print only the counts and the verdict."),
     ],
     epilog=examples(
         "vplacer show plan.json",
         "vplacer show plan.json -v",
+        "vplacer show plan.json --format html > plan.html",
         "vplacer show plan.json --format govc > plan.sh",
     ),
 )

@@ -53,6 +53,7 @@ class PictureCard:
 
     ``label``: as nvidia-smi numbers them, "GPU0". ``node`` None = not known. ``switches``: the upstream
     ports of the PCIe switches above it, the outermost first. ``unusable``: why no VM can get it.
+    ``maybe_held``: a VM holds it or another one, and nobody tells which: never shown as free.
     """
 
     label: str
@@ -63,6 +64,7 @@ class PictureCard:
     switches: tuple[PciAddress, ...] = ()
     unusable: str | None = None
     holders: tuple[PictureHolder, ...] = ()
+    maybe_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

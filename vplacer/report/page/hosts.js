@@ -35,10 +35,11 @@
   const card = (host, data) => {
     const far = data.h.filter((held) => !held.later).map((held) => held.r);
     const worst = far.includes("other") ? " far-other" : far.includes("same") ? " far-same" : "";
-    const made = make("li", `card ${data.k}${data.h.length ? "" : " free"}${worst}`,
+    const made = make("li", `card ${data.k}${data.h.length || data.m ? "" : " free"}${worst}`,
       make("span", "label", data.l, make("small", "", ` ${data.n}`)), make("span", "addr", data.a));
     made.dataset.card = data.l;
-    if (data.x) made.append(make("span", "held quiet", data.x));
+    if (data.m && !data.h.length) made.append(make("span", "held", ...sign("unknown"), make("span", "quiet", " whether it is free")));
+    else if (data.x) made.append(make("span", "held quiet", data.x));
     else if (!data.h.length && data.k !== "nvswitch") made.append(make("span", "held quiet", "○ free"));
     for (const held of data.h) made.append(holder(host, held));
     return made;
@@ -64,9 +65,10 @@
   };
   const vm = (data) => {
     const made = make("li", `vm ${data.on ? "" : "off "}${data.far}`,
-      make("span", "label", data.on ? "● " : "○ ", name(data.n)),
+      make("span", "label", data.on ? "● " : "○ ", name(data.n), data.part ? make("span", "badge part", data.part) : null),
       make("span", "quiet", [data.on ? "" : data.p, data.size, data.home].filter(Boolean).join(" · ")));
     made.dataset.vm = data.i;
+    if (data.part) made.classList.add("touched");
     const holds = make("div", "holds");
     for (const [label, relation] of data.c) holds.append(make("span", "", `${label} `, ...sign(relation)));
     if (data.u) holds.append(make("span", "quiet", data.u));
@@ -120,10 +122,11 @@
 
   const drawn = new WeakSet();
   const open = (details) => {
-    const box = details.querySelector(".picture");
-    if (!details.open || drawn.has(box)) return;
-    drawn.add(box);
-    draw(box, JSON.parse(details.querySelector("script.data").textContent));
+    if (!details.open || drawn.has(details)) return;
+    drawn.add(details);
+    for (const box of details.querySelectorAll(".picture")) {
+      draw(box, JSON.parse(box.nextElementSibling.textContent));
+    }
   };
   const all = [...document.querySelectorAll("details.host")];
   const watcher = new IntersectionObserver((entries) => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from vplacer.inventory.device_kind import DeviceKind
@@ -27,11 +28,15 @@ RELATIONS: Final = {
 }
 """The words of script and style."""
 _KINDS: Final = {DeviceKind.GPU: "gpu", DeviceKind.NIC: "nic", DeviceKind.NVSWITCH: "nvswitch"}
+_SURE: Final = {Certainty.LIKELY: "likely", Certainty.UNKNOWN: "one of several"}
 _GIB: Final = 1024**3
 
 
-def picture_data(host: HostPicture) -> dict[str, Any]:
-    """Return a picture as JSON values. What the keys mean stands in `hosts.js`."""
+def picture_data(host: HostPicture, parts: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return a picture as JSON values. What the keys mean stands in `hosts.js`.
+
+    ``parts``: words about some VMs, by id, that stand out: "new", "leaves".
+    """
     return {
         "about": ", ".join(_about(host)),
         "state": state_words(host.state),
@@ -40,7 +45,7 @@ def picture_data(host: HostPicture) -> dict[str, Any]:
             for number, nodes in _packages(host)
         ],
         "cards": [_card(card) for card in host.cards],
-        "vms": [_vm(vm) for vm in host.vms],
+        "vms": [{**_vm(vm), "part": (parts or {}).get(vm.place.moid, "")} for vm in host.vms],
         "links": [*map(_link, host.links), *_untold_links(host)],
     }
 
@@ -83,19 +88,19 @@ def _card(card: PictureCard) -> dict[str, Any]:
         "o": card.node,
         "s": [address.short for address in card.switches if address != card.address],
         "x": card.unusable or "",
+        "m": card.maybe_held,
         "h": [_holder(holder) for holder in card.holders],
     }
 
 
 def _holder(holder: PictureHolder) -> dict[str, Any]:
-    sure = holder.certainty in (Certainty.PROVED, Certainty.MEASURED)
     return {
         "v": holder.vm,
         "n": holder.name,
         "r": RELATIONS[holder.relation],
         "later": not holder.now,
         "how": holder.how,
-        "sure": "" if sure else str(holder.certainty),
+        "sure": _SURE.get(holder.certainty, ""),
     }
 
 
