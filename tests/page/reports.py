@@ -11,7 +11,7 @@ import yaml
 from tests.audit.audit_case import build_subject
 from vplacer.audit.host_pictures import host_pictures
 from vplacer.audit.model import AuditReport
-from vplacer.audit.registry import chosen_rules, find_rule
+from vplacer.audit.registry import find_rule
 from vplacer.audit.run import run_audit
 from vplacer.audit.trend import TrendPoint
 
@@ -80,7 +80,7 @@ _MEASURED = {
 def shown_report() -> AuditReport:
     """Return a report of a small site, with a history, as an admin would see it in the morning."""
     subject = build_subject(_SHOWN, {"measured": _MEASURED})
-    report = run_audit(subject, chosen_rules((), ()))
+    report = run_audit(subject, [find_rule(rule) for rule in ("VPL001", "VPL002", "VPL003")])
     findings = tuple(
         replace(
             finding,
