@@ -10,6 +10,7 @@ from typing import Any
 from vplacer.audit.plan_drift import PlanDrift
 from vplacer.audit.settings import Settings
 from vplacer.audit.subject import Subject
+from vplacer.audit.utilisation import parse_utilisation
 from vplacer.audit.waivers import Waiver
 from vplacer.audit.waivers_file import parse_waivers
 from vplacer.inventory.finding import Certainty, Finding
@@ -56,7 +57,17 @@ def build_subject(site: dict[str, Any], case: Mapping[str, Any]) -> Subject:
     told = _told(inventory, case.get("told", ()))
     moids = {vm.name: vm.moid for vm in inventory.vms}
     off_since = {moids[name]: when for name, when in case.get("off_since", {}).items()}
-    return Subject(inventory, overlays, settings, told, waivers=waivers, since=since, off_since=off_since)
+    table = case.get("utilisation")
+    return Subject(
+        inventory,
+        overlays,
+        settings,
+        told,
+        waivers=waivers,
+        since=since,
+        off_since=off_since,
+        utilisation=None if table is None else parse_utilisation(table.encode(), "use.csv"),
+    )
 
 
 def _since(inventory: Inventory, moved: list[dict[str, Any]] | None) -> PlanDrift | None:

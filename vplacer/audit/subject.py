@@ -11,6 +11,7 @@ from vplacer.audit.as_they_run import as_they_run
 from vplacer.audit.plan_drift import PlanDrift
 from vplacer.audit.settings import DEFAULTS, Settings
 from vplacer.audit.waivers import Waiver, WaiverIndex
+from vplacer.audit.utilisation import Utilisation
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.state import Problem
@@ -39,7 +40,7 @@ class Subject:
     ``topologies`` by host moid. ``told``: findings of those who read it (hosts asked that told nothing).
     ``waivers``: what somebody answers for; None = no file of them was given. ``since``: what moved since an
     earlier plan; None = none was given. ``off_since``: of VMs that do not run, by moid, when an audit first
-    saw them so (ISO 8601 UTC); what is missing is not known.
+    saw them so (ISO 8601 UTC); what is missing is not known. ``utilisation``: what GPUs did; None = not told.
     """
 
     inventory: Inventory
@@ -49,6 +50,7 @@ class Subject:
     waivers: tuple[Waiver, ...] | None = None
     since: PlanDrift | None = None
     off_since: Mapping[str, str] = field(default_factory=dict)
+    utilisation: Utilisation | None = None
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, make: Callable[Concatenate[Subject, P], T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -39,9 +39,10 @@ def _run(ctx: click.Context, /, **values: Any) -> int:
         source=source_of(ctx, common, values),
         select=values["select"],
         ignore=values["ignore"],
-        settings=Settings(locality_percent=values["locality_percent"]),
+        settings=Settings(locality_percent=values["locality_percent"], idle_days=values["idle_days"]),
         waivers=values["waivers"],
         since=values["since"],
+        utilisation=values["utilisation"],
         history=values["history"],
         history_days=values["history_days"],
         output=values["output"],
@@ -141,6 +142,21 @@ command = Command(
             type=click.Path(path_type=Path),
             help="Compare with a saved plan (what moved since is VPL092), or with an earlier audit in JSON: "
             "what is new, still there and gone.",
+        ),
+        click.Option(
+            ["--utilisation"],
+            metavar="FILE",
+            envvar="VPLACER_AUDIT_UTILISATION",
+            type=click.Path(path_type=Path),
+            help="What GPUs did: the answer of Prometheus to query_range (JSON), or a table (CSV).",
+        ),
+        click.Option(
+            ["--idle-days"],
+            metavar="N",
+            type=click.IntRange(1, 365),
+            default=7,
+            show_default=True,
+            help="Days without work after which a GPU is idle; needs --utilisation.",
         ),
         *history_params(),
         click.Option(

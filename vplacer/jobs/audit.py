@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vplacer.audit.model import AuditReport
     from vplacer.audit.settings import Settings
     from vplacer.audit.subject import Subject
+    from vplacer.audit.utilisation import Utilisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class AuditOptions:
         settings: thresholds; None = the defaults.
         waivers: a file of findings that somebody answers for; None = none.
         since: a saved plan, or the JSON report of an earlier audit, to compare with; None = none.
+        utilisation: a file of what GPUs did; None = none.
         history: a file that remembers audits; None = none. ``history_days``: for how long it does.
         output: where the report goes too; None = nowhere.
         gauges: work out the figures of metrics too.
@@ -44,6 +46,7 @@ class AuditOptions:
     settings: Settings | None = None
     waivers: Path | None = None
     since: Path | None = None
+    utilisation: Path | None = None
     history: Path | None = None
     history_days: int | None = None
     output: Path | None = None
@@ -75,6 +78,7 @@ def run_audit_job(
     since = load_since(options.since) if options.since is not None else NOTHING
     rules = chosen_rules(options.select, options.ignore, _given(options, since))
     waivers = load_waivers(options.waivers) if options.waivers is not None else None
+    utilisation = _utilisation(options.utilisation)
     _check_files(options, since)
     reading = read_source(replace(options.source, allow_incomplete=True), world)
     subject = Subject(
@@ -84,6 +88,7 @@ def run_audit_job(
         told=reading.findings,
         waivers=waivers,
         since=since.drift(reading.inventory),
+        utilisation=utilisation,
     )
     report = _remembered(run_audit(subject, rules), subject, options, world)
     if since.audit is not None:
@@ -102,10 +107,19 @@ def run_audit_job(
     return report
 
 
+def _utilisation(path: Path | None) -> Utilisation | None:
+    if path is None:
+        return None
+    from vplacer.audit.utilisation import parse_utilisation
+    from vplacer.inventory.yaml_marks import read_bytes
+
+    return parse_utilisation(read_bytes(path), str(path))
+
+
 def _check_files(options: AuditOptions, since: Since) -> None:
     """Find out before long work that a file cannot be written, or must not be."""
     inputs = [*source_files(options.source), *since.inputs()]
-    inputs += [options.waivers] if options.waivers is not None else []
+    inputs += [path for path in (options.waivers, options.utilisation) if path is not None]
     refuse_one_file_twice(options.output, options.source.record, options.history)
     if options.history is not None:
         from vplacer.audit.history_file import check_history

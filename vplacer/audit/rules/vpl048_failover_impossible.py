@@ -20,7 +20,7 @@ from vplacer.solver.loss.model import Outcome as LossOutcome
 
 MOST_HOSTS = 200
 """Hosts of a vCenter up to which losses are tried in an audit."""
-MOST_LOSSES = 64
+MOST_LOSSES = 32
 """Losses tried of one cluster, the fullest hosts first."""
 
 
