@@ -10,8 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from vplacer.audit.as_they_run import as_they_run
 from vplacer.audit.plan_drift import PlanDrift
 from vplacer.audit.settings import DEFAULTS, Settings
-from vplacer.audit.waivers import Waiver, WaiverIndex
 from vplacer.audit.utilisation import Utilisation
+from vplacer.audit.waivers import Waiver, WaiverIndex
 from vplacer.constraints.ownership import reason_left_alone
 from vplacer.constraints.settings_findings import settings_findings
 from vplacer.constraints.state import Problem
