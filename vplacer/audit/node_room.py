@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vplacer.constraints.supply import client_count, nodes_with_cores, threads_per_core
+from vplacer.constraints.vm_findings import counts_threads
 from vplacer.inventory.host import Host
 from vplacer.inventory.vm import Vm
 
@@ -10,7 +11,7 @@ from vplacer.inventory.vm import Vm
 def node_room(vm: Vm, host: Host) -> int:
     """Return how many vCPUs the largest node takes: its cores, with preferHT its threads; 0 = not told."""
     largest = max((node.core_count for node in nodes_with_cores(host)), default=0)
-    return largest * threads_per_core(host) if vm.prefers_threads else largest
+    return largest * threads_per_core(host) if counts_threads(vm, host) else largest
 
 
 def manual_vnuma_nodes(vm: Vm) -> int | None:

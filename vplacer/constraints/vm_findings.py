@@ -20,6 +20,8 @@ from vplacer.topology.host_topology import HostTopology
 
 _FOLLOW_SOCKETS: Final = "numa.vcpu.followcorespersocket"
 _FOLLOW_SOCKETS_HOST: Final = "Numa.FollowCoresPerSocket"
+_PREFER_THREADS: Final = "numa.vcpu.preferHT"
+_PREFER_THREADS_HOST: Final = "Numa.PreferHT"
 _FEWEST_CPUS: Final = "numa.vcpu.min"
 _TRUE: Final = frozenset({"1", "true"})
 
@@ -69,6 +71,13 @@ def guest_nodes(vm: Vm) -> GuestNodes | None:
     if vm.cpus < fewest:
         return GuestNodes(1, f"vNUMA starts at {fewest} vCPUs, it has {vm.cpus}", False)
     return None
+
+
+def counts_threads(vm: Vm, host: Host) -> bool:
+    """Whether the scheduler sizes a VM by a node's threads: numa.vcpu.preferHT, else the host's option."""
+    if vm.extra(_PREFER_THREADS) is not None:
+        return vm.prefers_threads
+    return (dict(host.options).get(_PREFER_THREADS_HOST) or "").lower() in _TRUE
 
 
 def _number(text: str | None, default: int) -> int:
@@ -184,11 +193,12 @@ def _one_node_shown(vm: Vm, host: Host, shown: GuestNodes, devices: set[int]) ->
         return
     nodes = set(vm.node_affinity) & {node.id for node in host.numa_nodes}
     largest = max((node.core_count for node in host.numa_nodes), default=0)
-    room = largest * threads_per_core(host) if vm.prefers_threads else largest
+    by_threads = counts_threads(vm, host)
+    room = largest * threads_per_core(host) if by_threads else largest
     if len(nodes) > 1:
         span = f"it is bound to pNUMA {_listed(nodes)}"
     elif 0 < room < vm.cpus:
-        what = "threads" if vm.prefers_threads else "cores"
+        what = "threads" if by_threads else "cores"
         span = f"its {vm.cpus} vCPUs are more than the {room} {what} of a node"
     elif len(devices) > 1:
         span = f"its devices are on pNUMA {_listed(devices)}"

@@ -9,7 +9,7 @@ from vplacer.audit.model import Hit, NotEvaluated, Outcome, Rule, Severity
 from vplacer.audit.node_room import on_several_nodes
 from vplacer.audit.numa_options import INITIAL_THRESHOLD
 from vplacer.audit.subject import Subject
-from vplacer.constraints.supply import nodes_with_cores
+from vplacer.constraints.supply import holds_gpu_like, nodes_with_cores
 from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import Host
 from vplacer.inventory.limits_table import parse_release
@@ -69,9 +69,15 @@ def _crowded(host: Host, vms: Sequence[Vm], measured: HostMeasurement) -> Iterat
                     Certainty.MEASURED,
                     host=host.moid,
                     key=f"node {node}",
+                    severity=Severity.WARNING if any(map(_takes_cores, there)) else Severity.NOTE,
                     numbers=(("vcpus", taken[node]), ("cores", cores[node])),
                 )
                 break
+
+
+def _takes_cores(vm: Vm) -> bool:
+    """Whether a VM needs a core a vCPU, so that a crowded node surely costs it something."""
+    return holds_gpu_like(vm) or vm.latency_sensitivity == "high"
 
 
 def _mixed(host: Host, floating: Sequence[Vm]) -> Hit | None:
@@ -100,7 +106,8 @@ RULE = Rule(
     "latency sensitivity high are among them their load is underestimated, so that the others are not moved "
     "away (Broadcom KB 430776; to be mended in a release of vSphere 9).",
     evidence="Measured: a node holds more vCPUs than it has cores, two floating VMs or more among them, "
-    "while another node has cores left for one of them. Not measured: a note where floating VMs of latency "
+    "while another node has cores left for one of them: a warning where a VM with devices or of latency "
+    "sensitivity high is among them, else a note. Not measured: a note where floating VMs of latency "
     "sensitivity high and others share a host. Hosts with the workaround, where they tell it (ESXi 8.0.3 "
     "does not list the option by default), and of ESX 9.1 or later, are left out.",
     fix="Set the host option Numa.InitialPlacementLoadThreshold to 100 (esxcfg-advcfg -s 100 "

@@ -8,7 +8,7 @@ from vplacer.audit.model import Hit, NotEvaluated, Outcome, Rule, Severity
 from vplacer.audit.node_room import node_room
 from vplacer.audit.subject import Subject
 from vplacer.constraints.supply import nodes_with_cores
-from vplacer.constraints.vm_findings import guest_nodes
+from vplacer.constraints.vm_findings import counts_threads, guest_nodes
 from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import ConnectionState, Host
 from vplacer.inventory.vm import Vm
@@ -44,7 +44,7 @@ def find(subject: Subject) -> Iterator[Outcome]:
 
 def _fault(vm: Vm, host: Host, cores: int, count: int) -> tuple[str, str] | None:
     room = node_room(vm, host)
-    unit = "threads" if vm.prefers_threads else "cores"
+    unit = "threads" if counts_threads(vm, host) else "cores"
     known = {node.id for node in nodes_with_cores(host)}
     bound = [node for node in vm.node_affinity if node in known]
     if cores > room:
@@ -75,9 +75,9 @@ RULE = Rule(
     "remote. It comes from a shape set by hand for other hardware, or frozen at the first power-on "
     "elsewhere.",
     evidence="VirtualNumaInfo.coresPerNumaNode (set by hand, or in force while the VM runs) against the "
-    "cores of the host's NUMA nodes (threads with numa.vcpu.preferHT) and numa.nodeAffinity: a vNUMA node "
-    "larger than a node, vCPUs that do not divide, more vNUMA nodes than the nodes hold, or a number that "
-    "does not divide over the nodes it is bound to.",
+    "cores of the host's NUMA nodes (threads with preferHT) and numa.nodeAffinity: a vNUMA node larger than "
+    "a node, vCPUs that do not divide, more vNUMA nodes than the nodes hold, or a number that does not "
+    "divide over the nodes it is bound to.",
     fix="Power the VM off and set the vCPUs per vNUMA node to a divisor of its vCPUs that a node holds "
     "(ConfigSpec.virtualNuma.coresPerNumaNode; CPU topology in the vSphere Client), or 0 for automatic: "
     "vplacer plan writes a shape that fits.",

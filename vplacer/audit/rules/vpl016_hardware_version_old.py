@@ -33,7 +33,8 @@ def find(subject: Subject) -> Iterator[Outcome]:
             continue
         if max(offered) < FIRST_WITH_VNUMA:
             continue
-        if version < FIRST_WITH_DYNAMIC and any(isinstance(d.backing, DynamicBacking) for d in vm.devices):
+        dynamic = any(isinstance(device.backing, DynamicBacking) for device in vm.devices)
+        if version < FIRST_WITH_DYNAMIC and dynamic and not vm.is_on:
             yield Hit(
                 f"hardware version {version} has no Dynamic DirectPath I/O, which needs "
                 f"{FIRST_WITH_DYNAMIC}: it will not start; its host runs up to {max(offered)}",
