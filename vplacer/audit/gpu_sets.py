@@ -8,6 +8,7 @@ from itertools import combinations
 
 from vplacer.audit.held import HeldCard, held_cards
 from vplacer.audit.subject import Subject
+from vplacer.inventory.bound_by import BoundBy
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import Host
@@ -80,7 +81,7 @@ def _all_sets(subject: Subject) -> Iterator[GpuSet]:
 
 
 def free_cards(subject: Subject, host: Host) -> frozenset[PciAddress]:
-    """Return the GPUs of a host that certainly nobody has a share of."""
+    """Return the GPUs of a host that certainly nobody has a share of, nor as a static device while off."""
     return subject.derive(_free, host.moid)
 
 
@@ -104,10 +105,12 @@ def _takes_a_card(host: Host, profile: str) -> bool:
 
 
 def _free(subject: Subject, moid: str) -> frozenset[PciAddress]:
-    use = subject.use(subject.inventory.host_by_moid[moid]).use
+    all_use = subject.use(subject.inventory.host_by_moid[moid])
+    use = all_use.use
     maybe = {address for claim in use.uncertain for address in claim.candidates}
+    kept = {claim.address for claim in all_use.at_power_on if claim.bound_by is BoundBy.STATIC}
     gpus = {gpu.address for gpu in subject.topologies[moid].gpus}
-    return frozenset(gpus.intersection(use.devices) - set(use.held) - maybe)
+    return frozenset(gpus.intersection(use.devices) - set(use.held) - maybe - kept)
 
 
 def _others(subject: Subject, moid: str, model: str, profile: str | None) -> tuple[PciAddress, ...]:

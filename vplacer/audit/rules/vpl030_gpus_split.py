@@ -149,7 +149,7 @@ def _taken(found: GpuSet, fault: Violation) -> Hit:
     return Hit(
         f"its {found.model} {listed(map(str, found.cards), 8)} are not joined by NVLink; the host has a "
         "set of "
-        f"{len(found.cards)} that is, and other VMs hold of it",
+        f"{len(found.cards)} that is, and other VMs have of it",
         CERTAINTY[fault.confidence],
         vm=found.vm.moid,
         host=found.host.moid,

@@ -47,7 +47,7 @@ def _label(scope: LabelScope, label: str, lost: int) -> Iterator[Outcome]:
     yield Hit(
         f"the label '{label}' is on {counted(len(homes), 'host')} ({names}) that can run VMs, and "
         f"{counted(len(vms), 'running VM')} {verb} for it ({listed(vms)}): after the loss of {gone} HA can "
-        "restart them nowhere",
+        f"restart {'it' if len(vms) == 1 else 'them'} nowhere",
         Certainty.PROVED,
         cluster=scope.cluster,
         key=label,
@@ -70,6 +70,6 @@ RULE = Rule(
     "VM ask for a label that more hosts have.",
     sample="the label 'gpu-n0' is on 1 host (esx01) that can run VMs, and 1 running VM asks for it "
     "(train-1): "
-    "after the loss of that host HA can restart them nowhere",
+    "after the loss of that host HA can restart it nowhere",
     find=find,
 )

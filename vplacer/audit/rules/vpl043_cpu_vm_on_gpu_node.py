@@ -64,7 +64,7 @@ def _node(
     have = "is" if len(gpus) == 1 else "are"
     fits = "no VM that would use one fits" if room == 0 else f"only {room} of as many VMs fit"
     yield Hit(
-        f"on pNUMA {node} {len(gpus)} {gpus[0].model or gpus[0].ids} {have} free and {fits} beside what runs "
+        f"on pNUMA {node}, {len(gpus)} {gpus[0].model or gpus[0].ids} {have} free and {fits} beside what runs "
         f"there: {_told(left)} are left, {_told(need)} are needed ({whose}), and VMs without a GPU take "
         f"{_told(theirs)}: {names}",
         certainty,
@@ -160,7 +160,7 @@ RULE = Rule(
     "fit than GPUs are free, but some do.",
     fix="Move the VMs without a GPU to the other node, or to a host without GPUs, and keep them off with a "
     "VM-host rule (vplacer plan places CPU-only VMs on nodes without GPUs first).",
-    sample="on pNUMA 0 2 A30 are free and no VM that would use one fits beside what runs there: 28 cores "
+    sample="on pNUMA 0, 2 A30 are free and no VM that would use one fits beside what runs there: 28 cores "
     "and 4 GiB "
     "are left, 8 cores and 64 GiB are needed (the smallest VM with one, infer-1), and VMs without a GPU take "
     "4 cores and 240 GiB: db-1 (4 cores and 240 GiB)",

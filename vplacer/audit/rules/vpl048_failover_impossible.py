@@ -129,11 +129,13 @@ def _hit(subject: Subject, cluster: Cluster, loss: Loss, bad: int, possible: int
     names = listed(sorted(item.name for item in theirs))
     verb = "has" if len(theirs) == 1 else "have"
     why = _why(subject, theirs[0])
+    # A card that somebody may hold counts as held: where that is not told, more may fit.
+    doubt = any(subject.use(host).use.uncertain for host in hosts_of(subject, cluster.moid))
     return Hit(
         f"after the loss of {lost} {counted(len(theirs), 'VM')} with devices {verb} no place: "
         f"{names}{why}; so it "
         f"is with {bad} of {possible} losses",
-        Certainty.PROVED,
+        Certainty.LIKELY if doubt else Certainty.PROVED,
         cluster=cluster.moid,
         numbers=(("vms", len(theirs)), ("losses", bad), ("possible", possible)),
     )
@@ -160,7 +162,8 @@ RULE = Rule(
     evidence="Every loss of one host (or as many as set) of a cluster with HA, alike ones once: the VMs "
     "that ran "
     "there are placed on the hosts that are left, as they are configured, by the search of vplacer capacity "
-    "--after-loss. Only what is proved is a finding; what is not decided is not evaluated. VMs that HA never "
+    "--after-loss. Only what is proved is a finding (likely where which card "
+    "a VM holds is not told); what is not decided is not evaluated. VMs that HA never "
     "restarts, or whose cards no other host has, are told by VPL032, VPL036 and VPL047. Up to "
     f"{MOST_HOSTS} hosts.",
     fix="Keep as many cards free as the largest host holds, or add a host with such cards; vplacer capacity "
