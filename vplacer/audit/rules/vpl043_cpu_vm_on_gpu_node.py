@@ -64,7 +64,8 @@ def _node(
     have = "is" if len(gpus) == 1 else "are"
     fits = "no VM that would use one fits" if room == 0 else f"only {room} of as many VMs fit"
     yield Hit(
-        f"on pNUMA {node}, {len(gpus)} {gpus[0].model or gpus[0].ids} {have} free and {fits} beside what runs "
+        f"on pNUMA {node}, {len(gpus)} {gpus[0].model or gpus[0].ids} {have} free and {fits} beside what "
+        "runs "
         f"there: {_told(left)} are left, {_told(need)} are needed ({whose}), and VMs without a GPU take "
         f"{_told(theirs)}: {names}",
         certainty,
