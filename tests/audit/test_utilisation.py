@@ -52,6 +52,14 @@ def test_small_numbers_of_no_metric_are_not_taken_for_idle() -> None:
     assert found.series[0].samples == ()
 
 
+def test_other_metrics_are_left_out_or_refused() -> None:
+    heat = {**DCGM, "__name__": "DCGM_FI_DEV_GPU_TEMP"}
+    found = parse_utilisation(_answer((heat, [[1, "41"]]), (DCGM, [[1, "0"]])), "use.json")
+    assert [series.samples for series in found.series] == [((1.0, 0.0),)]
+    with pytest.raises(FileFormatError, match="DCGM_FI_DEV_GPU_TEMP"):
+        parse_utilisation(_answer((heat, [[1, "41"]])), "use.json")
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vplacer.audit.held import holders
 from vplacer.audit.subject import Subject
@@ -37,7 +37,18 @@ def _match(subject: Subject) -> GpuWork:
             unmatched.append(" ".join((series.vm or (series.host or "no label",))[:1]) or "no label")
         else:
             found.setdefault(vm, []).append(series)
-    return GpuWork({vm: tuple(items) for vm, items in found.items()}, tuple(dict.fromkeys(unmatched)))
+    return GpuWork({vm: _one_a_gpu(items) for vm, items in found.items()}, tuple(dict.fromkeys(unmatched)))
+
+
+def _one_a_gpu(series: list[GpuSeries]) -> tuple[GpuSeries, ...]:
+    """Join series of one GPU: each pod or restart of an exporter begins one of its own."""
+    found: dict[str, GpuSeries] = {}
+    for index, item in enumerate(series):
+        key = item.gpu or f"series {index}"
+        known = found.get(key)
+        samples = item.samples if known is None else tuple(sorted((*known.samples, *item.samples)))
+        found[key] = replace(item, samples=samples)
+    return tuple(found.values())
 
 
 def _by_card(subject: Subject, series: GpuSeries) -> str | None:

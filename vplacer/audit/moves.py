@@ -122,7 +122,7 @@ def homes(subject: Subject, cluster: str, need: Need) -> tuple[Host, ...]:
 
 def all_known(subject: Subject, cluster: str) -> bool:
     """Whether the cards of all hosts of a cluster are known."""
-    return all(host.connection is ConnectionState.CONNECTED for host in hosts_of(subject, cluster))
+    return subject.derive(_all_known, cluster)
 
 
 def hosts_of(subject: Subject, cluster: str) -> tuple[Host, ...]:
@@ -139,6 +139,10 @@ def has_cards(cards: HostCards, need: Need) -> bool:
             return any(card.vgpu and offers(cards.host, card, profile) for card in cards.devices)
         case group:
             return any(offered.name == group for offered in cards.host.device_groups)
+
+
+def _all_known(subject: Subject, cluster: str) -> bool:
+    return all(host.connection is ConnectionState.CONNECTED for host in hosts_of(subject, cluster))
 
 
 def _homes(subject: Subject, cluster: str, need: Need) -> tuple[Host, ...]:

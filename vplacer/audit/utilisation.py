@@ -24,8 +24,15 @@ VM_LABELS: Final = ("vm_moid", "vm_uuid", "vm", "vm_name", "Hostname", "hostname
 HOST_LABELS: Final = ("esxi_host", "host", "host_name")
 """Labels that may name the host of a card; then the address tells which card it is."""
 ADDRESS_LABELS: Final = ("pci_bus_id", "address", "pci")
-_RATIOS: Final = ("DCGM_FI_PROF_GR_ENGINE_ACTIVE",)
+METRICS: Final = {
+    "DCGM_FI_DEV_GPU_UTIL": 1.0,
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 100.0,
+    "nvidia_smi_utilization_gpu_ratio": 100.0,
+    "nvidia_gpu_duty_cycle": 1.0,
+}
+"""Metrics that are known, and what makes per cent of them: dcgm-exporter, nvidia_gpu_exporter, GKE."""
 _COLUMNS: Final = ("time", "util")
+_TABLE: Final = "util"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ def _from_json(text: str, path: str) -> list[GpuSeries]:
             hint="curl 'http://prometheus:9090/api/v1/query_range?query=DCGM_FI_DEV_GPU_UTIL&start=...&end=..."
             "&step=1h'",
         )
-    found = []
+    found, others = [], set()
     for index, item in enumerate(result):
         try:
             labels = {str(key): str(value) for key, value in item["metric"].items()}
@@ -99,7 +106,19 @@ def _from_json(text: str, path: str) -> list[GpuSeries]:
         except (KeyError, TypeError, ValueError, AttributeError):
             at = f"data.result[{index}]"
             raise FileFormatError("has no labels and values", path=path, pointer=at) from None
-        found.append(_series(labels, values, labels.get("__name__", "")))
+        metric = labels.get("__name__", "")
+        if metric and metric not in METRICS:
+            others.add(metric)
+        else:
+            found.append(_series(labels, values, metric))
+    if others and not found:
+        raise FileFormatError(
+            f"has no metric that is known: {', '.join(sorted(others)[:4])}",
+            path=path,
+            hint=f"ask for one of {', '.join(METRICS)}, or for an expression in per cent without a name, "
+            "such as "
+            "max_over_time(NAME[1h])",
+        )
     return found
 
 
@@ -124,7 +143,7 @@ def _from_csv(text: str, path: str) -> list[GpuSeries]:
             what = "time is ISO 8601 or seconds since 1970, util per cent"
             raise FileFormatError(what, path=path, line=reader.line_num) from None
         grouped.setdefault(tuple(sorted(labels.items())), []).append(sample)
-    return [_series(dict(labels), samples, "util") for labels, samples in grouped.items()]
+    return [_series(dict(labels), samples, _TABLE) for labels, samples in grouped.items()]
 
 
 def _time(text: str) -> float:
@@ -137,7 +156,7 @@ def _time(text: str) -> float:
 
 def _series(labels: Mapping[str, str], values: Iterable[tuple[float, float]], metric: str) -> GpuSeries:
     """Blank values of DCGM are huge numbers; a ratio is told by its metric."""
-    factor = 100.0 if metric in _RATIOS else 1.0
+    factor = METRICS.get(metric, 1.0)
     samples = sorted((time, value * factor) for time, value in values if math.isfinite(time + value))
     kept = tuple((time, value) for time, value in samples if 0.0 <= value <= 100.0)
     if not metric and any(0.0 < value <= 1.0 for _, value in kept) and all(value <= 1.0 for _, value in kept):

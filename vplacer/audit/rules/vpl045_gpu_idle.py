@@ -41,28 +41,37 @@ def find(subject: Subject) -> Iterator[Outcome]:
 def _vm(subject: Subject, vm: Vm, gpus: int, series: tuple[GpuSeries, ...]) -> Iterator[Outcome]:
     days = subject.settings.idle_days
     now = datetime.fromisoformat(subject.inventory.taken_at).timestamp()
-    idle: list[int] = []
     begin = now - days * _DAY
+    idle: list[int] = []
+    never = True
     for item in series:
         samples = [(time, value) for time, value in item.samples if time <= now]
         seen = len({int(time // _DAY) for time, _ in samples if time > begin})
         if seen < days:
             yield NotEvaluated(f"of the {days} days before the audit only {seen} have samples", vm=vm.moid)
             return
-        last = max((time for time, value in samples if value > BUSY_ABOVE), default=samples[0][0])
-        if last <= begin or all(value <= BUSY_ABOVE for _, value in samples):
+        busy = [time for time, value in samples if value > BUSY_ABOVE]
+        last = max(busy, default=samples[0][0])
+        if last <= begin or not busy:
             idle.append(int((now - last) // _DAY))
-    if not idle:
-        return
-    of = "its GPU" if gpus == 1 and len(series) == 1 else f"{len(idle)} of its {gpus} GPUs"
-    since = datetime.fromtimestamp(now - min(idle) * _DAY, UTC).strftime("%Y-%m-%d")
-    yield Hit(
-        f"{of} did nothing for {min(idle)} days, since {since} or longer (no sample above {BUSY_ABOVE:g} %)",
-        Certainty.MEASURED,
-        vm=vm.moid,
-        host=vm.host,
-        numbers=(("idle_gpus", len(idle)), ("idle_days", min(idle))),
-    )
+            never = never and not busy
+    if len(series) < gpus:
+        yield NotEvaluated(f"data are there of {len(series)} of its {gpus} GPUs", vm=vm.moid)
+    if idle:
+        of = (
+            "its GPU"
+            if gpus == 1 and len(series) == 1
+            else f"{len(idle)} of its {max(gpus, len(series))} GPUs"
+        )
+        since = datetime.fromtimestamp(now - min(idle) * _DAY, UTC).strftime("%Y-%m-%d")
+        least = "at least " if never else ""
+        yield Hit(
+            f"{of} did nothing for {least}{min(idle)} days, since {since} (no sample above {BUSY_ABOVE:g} %)",
+            Certainty.MEASURED,
+            vm=vm.moid,
+            host=vm.host,
+            numbers=(("idle_gpus", len(idle)), ("idle_days", min(idle))),
+        )
 
 
 RULE = Rule(
@@ -79,6 +88,6 @@ RULE = Rule(
     fix="Ask its owner; switch the VM off, or give it a vGPU or MIG instance of the size it uses. If "
     "nobody knows "
     "it to be idle, look at the driver in the guest (nvidia-smi).",
-    sample="its GPU did nothing for 12 days, since 2026-02-17 or longer (no sample above 1 %)",
+    sample="its GPU did nothing for 12 days, since 2026-02-17 (no sample above 1 %)",
     find=find,
 )
