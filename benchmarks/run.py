@@ -49,6 +49,7 @@ MODULES = {
     "apply": "benchmarks.apply",
     "collect": "benchmarks.collect",
     "audit": "benchmarks.audit",
+    "page": "benchmarks.page",
     "judge": "benchmarks.judge",
     "scale": "benchmarks.scale",
     "determinism": "benchmarks.determinism",

@@ -120,3 +120,11 @@ def test_plans_a_fixture_site_from_an_empty_folder(installation: Installation, t
     assert result.stdout.strip()
     # A dry run writes nothing anywhere.
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_of_an_audit_is_made_of_files_in_the_wheel(
+    installation: Installation, tmp_path: Path
+) -> None:
+    done = installation.run(tmp_path, installation.vplacer, "audit", "--lab", SITE, "-o", "audit.html")
+    assert done.returncode == 0, done.stderr
+    assert "</html>" in (tmp_path / "audit.html").read_text(encoding="utf-8")

@@ -8,8 +8,10 @@ from itertools import combinations
 from vplacer.audit.subject import Subject
 from vplacer.constraints.locality import card_relation
 from vplacer.inventory.bound_by import BoundBy
-from vplacer.inventory.host import Host
+from vplacer.inventory.device_kind import DeviceKind
+from vplacer.inventory.host import Host, PciDevice
 from vplacer.inventory.measured import MeasuredHome
+from vplacer.inventory.nic_models import nic_by_ids
 from vplacer.inventory.pci import PciAddress
 from vplacer.topology.claims import VF, Claim, When
 from vplacer.topology.describe import HostState, device_labels
@@ -80,8 +82,8 @@ def _card(
     places: Iterable[VmPlace],
 ) -> PictureCard:
     topology = subject.topologies[host.moid]
-    assignable = subject.cards(host).by_address.get(device.address)
-    hardware = subject.cards(host).hardware.get(device.address)
+    cards = subject.cards(host)
+    assignable = cards.by_address.get(device.address)
     homes = {place.moid: place.nodes for place in places}
     holders: dict[str, PictureHolder] = {}
     mine = [claim for claim in claims if claim.address == device.address]
@@ -96,11 +98,10 @@ def _card(
             certainty=claim.certainty,
         )
         holders.setdefault(claim.vm, holder)
-    port = next((pnic.device for pnic in host.pnics if pnic.address == device.address), None)
     return PictureCard(
         label=labels[device.address],
         kind=device.kind,
-        name=device.model or port or (hardware.device_name if hardware is not None else str(device.ids)),
+        name=_name(host, device, cards.hardware.get(device.address)),
         address=device.address,
         node=device.node,
         switches=device.switches[::-1],
@@ -108,6 +109,15 @@ def _card(
         holders=tuple(holders.values()),
         maybe_held=any(c.address is None and device.address in c.candidates for c in claims),
     )
+
+
+def _name(host: Host, device: DeviceTopology, hardware: PciDevice | None) -> str:
+    """Return the model of a card, and of a NIC its port: "CX6-DX, vmnic2"."""
+    nic = nic_by_ids(device.ids) if device.kind is DeviceKind.NIC else None
+    model = device.model or (nic.name if nic is not None else None)
+    port = next((pnic.device for pnic in host.pnics if pnic.address == device.address), None)
+    known = ", ".join(word for word in (model, port) if word)
+    return known or (hardware.device_name if hardware is not None else str(device.ids))
 
 
 def _vm(place: VmPlace, cards: Iterable[PictureCard], claims: Iterable[Claim]) -> PictureVm:

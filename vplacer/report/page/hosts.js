@@ -77,6 +77,61 @@
   };
   const vms = (list) => make("ul", "vms", ...list.map(vm));
 
+  // Lines over the boxes: from a VM to each far card that it holds, and between neighbours joined by NVLink.
+  // They say nothing that is not said in words: readers of the screen, narrow pages and printers go without.
+  const SVG = "http://www.w3.org/2000/svg";
+  const wires = (box, host) => {
+    const old = box.querySelector("svg.wires");
+    if (old) old.remove();
+    const around = box.getBoundingClientRect();
+    if (!around.width) return;
+    const svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("class", "wires");
+    svg.setAttribute("aria-hidden", "true");
+    const place = (item) => {
+      const at = item.getBoundingClientRect();
+      return {
+        left: at.left - around.left, right: at.right - around.left,
+        top: at.top - around.top, middle: at.top - around.top + at.height / 2, high: at.height,
+      };
+    };
+    const path = (look, way) => {
+      const made = document.createElementNS(SVG, "path");
+      made.setAttribute("class", look);
+      made.setAttribute("d", way);
+      svg.append(made);
+    };
+    const byLabel = new Map([...box.querySelectorAll(".card")].map((item) => [item.dataset.card, item]));
+    const chips = new Map([...box.querySelectorAll(".vm")].map((item) => [item.dataset.vm, item]));
+    for (const data of host.vms) {
+      for (const [label, relation] of data.on ? data.c : []) {
+        if (relation !== "other" && relation !== "same") continue;
+        const chip = chips.get(data.i), held = byLabel.get(label);
+        if (!chip || !held) continue;
+        const from = place(chip), to = place(held);
+        const y = from.top + Math.min(18, from.high / 2), z = to.top + Math.min(18, to.high / 2);
+        if (to.left >= from.right) {
+          const bend = Math.max(30, (to.left - from.right) / 2);
+          path(relation, `M${from.right} ${y}C${from.right + bend} ${y} ${to.left - bend} ${z} ${to.left} ${z}`);
+        } else if (to.right <= from.left) {
+          const bend = Math.max(30, (from.left - to.right) / 2);
+          path(relation, `M${from.left} ${y}C${from.left - bend} ${y} ${to.right + bend} ${z} ${to.right} ${z}`);
+        } else {
+          const side = Math.max(from.right, to.right) + 24;
+          path(relation, `M${from.right} ${y}C${side} ${y} ${side} ${z} ${to.right} ${z}`);
+        }
+      }
+    }
+    for (const [one, other] of host.pairs) {
+      const ends = [one, other].map((label) => byLabel.get(label)).filter(Boolean).map(place);
+      if (ends.length < 2) continue;
+      const [left, right] = ends.sort((a, b) => a.left - b.left);
+      if (left.top !== right.top || right.left - left.right > 40 || right.left < left.right) continue;
+      for (const y of [left.top + 14, left.top + 22]) path("nv", `M${left.right} ${y}H${right.left}`);
+    }
+    box.append(svg);
+  };
+
   const draw = (box, host) => {
     const made = document.createDocumentFragment();
     made.append(make("p", "quiet", host.about));
@@ -118,6 +173,7 @@
       made.append(apart);
     }
     box.replaceChildren(made);
+    new ResizeObserver(() => wires(box, host)).observe(box);
   };
 
   const drawn = new WeakSet();

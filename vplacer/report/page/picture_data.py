@@ -46,6 +46,7 @@ def picture_data(host: HostPicture, parts: Mapping[str, str] | None = None) -> d
         ],
         "cards": [_card(card) for card in host.cards],
         "vms": [{**_vm(vm), "part": (parts or {}).get(vm.place.moid, "")} for vm in host.vms],
+        "pairs": [pair[:2] for links in host.links if not links.switched for pair in links.pairs],
         "links": [*map(_link, host.links), *_untold_links(host)],
     }
 
