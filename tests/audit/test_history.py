@@ -15,7 +15,7 @@ import pytest
 from tests.audit.audit_case import build_subject
 from tests.audit.full_report import GAP, SITE
 from tests.conftest import REPO
-from vplacer.audit.history import Recorded, record, trends
+from vplacer.audit.history import Recorded, record, seen_since, trends
 from vplacer.audit.history_file import MIGRATIONS, check_history, reading, writing
 from vplacer.audit.model import AuditReport
 from vplacer.audit.registry import find_rule
@@ -138,6 +138,20 @@ def test_a_vm_that_moved_to_a_host_that_was_not_looked_at_is_not_gone(path: Path
     assert "VPL003" not in [item[0] for item in gone(elsewhere)]
     mended = keep(path, 2, measured={"near": {"nodes": [0], "locality_percent": 99}})
     assert ("VPL003", DAYS[0], DAYS[0]) in gone(mended)
+
+
+def test_since_when_a_rule_has_a_finding_on_each_vm(path: Path) -> None:
+    uuid = audit(0)[0].about.instance_uuid
+    assert seen_since(path, uuid, "VPL001", DAYS[5]) == {}
+    keep(path, 1)
+    keep(path, 3)
+    (vm,) = {finding.vm for finding in audit(3)[0].findings if finding.rule == "VPL001"}
+    assert seen_since(path, uuid, "VPL001", DAYS[5]) == {vm: DAYS[1]}
+    assert seen_since(path, uuid, "VPL001", DAYS[1]) == {}
+    assert seen_since(path, "another", "VPL001", DAYS[5]) == {}
+    assert seen_since(path, uuid, "VPL044", DAYS[5]) == {}
+    keep(path, 4, change=MENDED)
+    assert seen_since(path, uuid, "VPL001", DAYS[5]) == {}
 
 
 def test_vcenters_are_kept_apart(path: Path) -> None:

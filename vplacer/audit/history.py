@@ -84,6 +84,32 @@ def trends(path: Path) -> tuple[Trend, ...]:
         return tuple(Trend(uuid, name, _points(db, uuid)) for uuid, name in vcenters)
 
 
+def seen_since(path: Path, vcenter: str, rule: str, now: str) -> dict[str, str]:
+    """Return since when a rule has a finding on each VM (moid), seen first before ``now`` and not gone since.
+
+    Args:
+        path: the file; one that is not there knows nothing.
+        vcenter: instance UUID.
+        rule: id.
+        now: of the inventory, ISO 8601 UTC.
+
+    Raises:
+        FileFormatError, NewerFormatError, UnknownObjectError: see `history_file.reading`.
+    """
+    if not path.exists():
+        return {}
+    with reading(path) as db:
+        if not db.execute("PRAGMA user_version").fetchone()[0]:
+            return {}
+        return dict(
+            db.execute(
+                "SELECT vm, min(first_seen) FROM findings WHERE vcenter = ? AND rule = ? AND gone_at IS NULL"
+                " AND vm IS NOT NULL AND first_seen < ? GROUP BY vm",
+                (vcenter, rule, now),
+            )
+        )
+
+
 def _mark_gone(db: sqlite3.Connection, report: AuditReport, inventory: Inventory) -> None:
     """Mark what was looked for and not found; what this very audit had brought is taken out again."""
     vcenter, now = report.about.instance_uuid, report.taken_at

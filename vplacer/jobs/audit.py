@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vplacer.audit.settings import Settings
     from vplacer.audit.subject import Subject
     from vplacer.audit.utilisation import Utilisation
+    from vplacer.inventory.vcenter import Inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def run_audit_job(
         waivers=waivers,
         since=since.drift(reading.inventory),
         utilisation=utilisation,
+        off_since=_off_since(options, reading.inventory),
     )
     report = _remembered(run_audit(subject, rules), subject, options, world)
     if since.audit is not None:
@@ -105,6 +107,16 @@ def run_audit_job(
         mode = 0o644 if options.readable_by_all else 0o600
         write_file(options.output, render_file(report).encode(), mode)
     return report
+
+
+def _off_since(options: AuditOptions, inventory: Inventory) -> Mapping[str, str]:
+    """Return since when VMs were seen to keep GPUs while they are off, as far as a history knows."""
+    if options.history is None:
+        return {}
+    from vplacer.audit.history import seen_since
+    from vplacer.audit.rules.vpl044_gpu_held_off import RULE
+
+    return seen_since(options.history, inventory.about.instance_uuid, RULE.id, inventory.taken_at)
 
 
 def _utilisation(path: Path | None) -> Utilisation | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from vplacer.audit.model import Hit, Outcome, Rule, Severity
 from vplacer.audit.subject import Subject
-from vplacer.audit.words import listed
+from vplacer.audit.words import counted, listed
 from vplacer.inventory.device_kind import DeviceKind
 from vplacer.inventory.finding import Certainty
 from vplacer.inventory.host import Host
@@ -43,7 +43,7 @@ def _host(subject: Subject, host: Host) -> Iterator[Hit]:
 
 def _hit(subject: Subject, vm: Vm, cards: list[PciAddress]) -> Hit:
     days = days_off(subject, vm)
-    since = "since when is not known" if days is None else f"for {days} {'day' if days == 1 else 'days'}"
+    since = "since when is not known" if days is None else f"for at least {counted(days, 'day')}"
     state = "suspended" if vm.power is VmPower.SUSPENDED else "powered off"
     long = days is not None and days >= subject.settings.off_days
     what = "GPU" if len(cards) == 1 else f"{len(cards)} GPUs"
@@ -81,7 +81,8 @@ RULE = Rule(
     "DirectPath I/O or vGPUs keep nothing while they are off.",
     fix="Remove the device from the VM, or replace it by Dynamic DirectPath I/O, which takes a card at "
     "power-on.",
-    sample="it is powered off (for 45 days) and keeps GPU 0000:3b:00.0 as static device: nobody else can "
+    sample="it is powered off (for at least 45 days) and keeps GPU 0000:3b:00.0 as static device: nobody "
+    "else can "
     "have it "
     "without taking it from this VM",
     find=find,
