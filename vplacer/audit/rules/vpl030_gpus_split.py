@@ -165,18 +165,15 @@ RULE = Rule(
     title="GPUs of one VM lie apart while a better set exists",
     severity=Severity.ERROR,
     cause="The GPUs of a VM exchange data over PCIe and the link between sockets, where two that are "
-    "joined by "
-    "NVLink, or share a socket, would do it many times faster. vSphere chooses Dynamic DirectPath cards "
-    "without looking at that, unless a label or a device group says which.",
+    "joined by NVLink, or share a socket, would do it many times faster. vSphere chooses Dynamic "
+    "DirectPath cards without looking at that, unless a label or a device group says which.",
     evidence="The cards the VM holds, NVLinks from an overlay or the hardware catalogue, and the nodes of "
-    "the "
-    "cards; better is as many cards of the model, free or the VM's own, that are joined by NVLink, or else "
-    "on one socket or node. VMs that need or are bound to several sockets are let off. A set that other VMs "
-    "hold part of is a warning, and so are nodes of one socket.",
+    "the cards; better is as many cards of the model, free or the VM's own, that are joined by NVLink, or "
+    "else on one socket or node. VMs that need or are bound to several sockets are let off. A set that "
+    "other VMs hold part of is a warning, and so are nodes of one socket.",
     fix="Give the VM the better set: static DirectPath, a label for each NVLink pair (vplacer labels plan "
     "--scheme pair), or a vendor device group; vplacer plan finds the cheapest way.",
     sample="its A30 0000:17:00.0, 0000:ca:00.0 are not joined by NVLink, while 0000:17:00.0, 0000:18:00.0 "
-    "are, "
-    "of which 0000:18:00.0 is free",
+    "are, of which 0000:18:00.0 is free",
     find=find,
 )

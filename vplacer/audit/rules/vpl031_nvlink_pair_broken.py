@@ -86,15 +86,12 @@ RULE = Rule(
     title="NVLink pair broken by a VM with one GPU",
     severity=Severity.WARNING,
     cause="A VM that needs one GPU took one of two that an NVLink bridge joins. The next VM that wants two "
-    "gets "
-    "cards that are not joined, or none.",
+    "gets cards that are not joined, or none.",
     evidence="NVLinks from an overlay or the hardware catalogue, who holds what, and which GPUs are "
-    "certainly "
-    "free. A warning where a free GPU of the model without a free partner would have served as well, else a "
-    "note.",
+    "certainly free. A warning where a free GPU of the model without a free partner would have served as "
+    "well, else a note.",
     fix="Move the VM to the single card at its next power cycle; labels by pair (vplacer labels plan "
-    "--scheme "
-    "pair) keep single VMs off whole pairs.",
+    "--scheme pair) keep single VMs off whole pairs.",
     sample="its A30 0000:17:00.0 is half of an NVLink pair, and the other half 0000:18:00.0 is free, while "
     "0000:ca:00.0, which would break no pair, is free as well",
     find=find,

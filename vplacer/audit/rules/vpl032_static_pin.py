@@ -66,14 +66,13 @@ RULE = Rule(
     cause="A static DirectPath device names one card of one host by its address. Such a VM cannot be "
     "suspended, snapshotted with memory or moved by vMotion, and after a failure of its host it stays off.",
     evidence="VirtualPCIPassthroughDeviceBackingInfo, and SR-IOV devices with a physical function (vSphere "
-    "documentation, DirectPath I/O: features that are not available). A warning where the cluster has HA or "
-    "DRS, a note where it has neither, or a rule that must hold keeps the VM on its host alone.",
+    "documentation, DirectPath I/O: features that are not available). A warning where the cluster has HA "
+    "or DRS, a note where it has neither, or a rule that must hold keeps the VM on its host alone.",
     fix="Replace it by Dynamic DirectPath I/O with a hardware label, while the VM is off: HA and DRS then "
-    "start "
-    "it on any host with such a card (vplacer plan with affinity 'label'). If it is bound on purpose, "
-    "waive it.",
+    "start it on any host with such a card (vplacer plan with affinity 'label'). If it is bound on "
+    "purpose, waive it.",
     sample="static DirectPath I/O binds it to 0000:3b:00.0 of its host: vMotion cannot move it; HA "
-    "restarts it "
-    "on no other host, however long this one is down; DRS (fullyAutomated) starts it nowhere else",
+    "restarts it on no other host, however long this one is down; DRS (fullyAutomated) starts it nowhere "
+    "else",
     find=find,
 )

@@ -13,8 +13,8 @@ from vplacer.inventory.vm import DynamicBacking, Vm
 from vplacer.topology.backing_cards import matching_cards
 
 _VM_FIX = (
-    "Label the cards by node (vplacer labels plan), and let vplacer plan give the VM's devices the label of "
-    "its node."
+    "Label the cards by node (vplacer labels plan), and let vplacer plan give the VM's devices the label "
+    "of its node."
 )
 _UNKNOWN = "Find out their pNUMA node first (vplacer topology import, or --esxcli); then vplacer labels plan."
 
@@ -96,11 +96,11 @@ RULE = Rule(
     "that ask for one.",
     evidence="HostPciPassthruInfo.hardwareLabel of cards that VMs can have whole, beside those of the same "
     "model in the cluster; Dynamic DirectPath devices without customLabel of VMs with numa.nodeAffinity, "
-    "and the nodes of the cards they allow. A note where the host takes no labels, "
-    "or the node of the card is not known.",
+    "and the nodes of the cards they allow. A note where the host takes no labels, or the node of the card "
+    "is not known.",
     fix="vplacer labels plan --cluster NAME shows which label each card should have, vplacer labels apply "
     "sets them.",
-    sample="it is bound to pNUMA 0, and no label says which card it gets: at each power-on it may be one on "
-    "pNUMA 1",
+    sample="it is bound to pNUMA 0, and no label says which card it gets: at each power-on it may be one "
+    "on pNUMA 1",
     find=find,
 )

@@ -97,12 +97,12 @@ RULE = Rule(
     name="label-stale",
     title="Hardware label that leads nowhere",
     severity=Severity.WARNING,
-    cause="Cards were labelled anew and a VM still asks for the old label: it does not start. Or a host kept "
-    "its old labels, and no VM can go there.",
+    cause="Cards were labelled anew and a VM still asks for the old label: it does not start. Or a host "
+    "kept its old labels, and no VM can go there.",
     evidence="customLabel of the VMs' Dynamic DirectPath devices (vSphere API: "
     "VirtualPCIPassthroughDynamicBackingInfo), held against HostPciPassthruInfo.hardwareLabel of the "
-    "cluster's cards. A VM that is off and cannot start is an error. A label that nobody names is a finding "
-    "only if like cards of other hosts have one that VMs name.",
+    "cluster's cards. A VM that is off and cannot start is an error. A label that nobody names is a "
+    "finding only if like cards of other hosts have one that VMs name.",
     fix="Give a card that label (vplacer labels plan), or let the VM ask for one that there is: remove its "
     "PCI device and add it again with the right label, while it is off.",
     sample="it asks for the label 'gpu-n0', which no card of its cluster has: it cannot be switched on",

@@ -60,16 +60,15 @@ RULE = Rule(
     name="label-not-portable",
     title="Hardware label not portable within its cluster",
     severity=Severity.WARNING,
-    cause="A label fixes the card, numa.nodeAffinity the node of vCPUs and memory, by a number. If the label "
-    "stands for node 0 on one host and node 1 on another, a VM that DRS or HA starts on the other host is "
-    "far from its card, and nothing says so.",
+    cause="A label fixes the card, numa.nodeAffinity the node of vCPUs and memory, by a number. If the "
+    "label stands for node 0 on one host and node 1 on another, a VM that DRS or HA starts on the other "
+    "host is far from its card, and nothing says so.",
     evidence="HostPciPassthruInfo.hardwareLabel of a cluster's cards, and the pNUMA nodes these are on. A "
-    "warning where a VM with numa.nodeAffinity asks for the label, else a note; a label on several nodes of "
-    "one host that no such VM asks for is none.",
+    "warning where a VM with numa.nodeAffinity asks for the label, else a note; a label on several nodes "
+    "of one host that no such VM asks for is none.",
     fix="vplacer labels plan --cluster NAME --replace gives each node number a label of its own on all "
     "hosts.",
     sample="the label 'gpu' is pNUMA 0 on esx01, esx02; pNUMA 1 on esx03, and 2 VMs bound to a node ask "
-    "for it: "
-    "train-1, train-2",
+    "for it: train-1, train-2",
     find=find,
 )

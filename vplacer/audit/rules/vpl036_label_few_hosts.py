@@ -60,16 +60,14 @@ RULE = Rule(
     name="label-few-hosts",
     title="Hardware label on too few hosts for a failover",
     severity=Severity.WARNING,
-    cause="HA restarts a VM with a labelled device only on a host with a card of that label. If no host with "
-    "one is left, the VM stays off, whatever else is free.",
-    evidence="HostPciPassthruInfo.hardwareLabel of cards that are active and allowed by the device, on hosts "
-    "of a cluster with HA that are not in maintenance mode, against the labels that running VMs ask for. "
-    "Whether the cards there are free is VPL048's business.",
+    cause="HA restarts a VM with a labelled device only on a host with a card of that label. If no host "
+    "with one is left, the VM stays off, whatever else is free.",
+    evidence="HostPciPassthruInfo.hardwareLabel of cards that are active and allowed by the device, on "
+    "hosts of a cluster with HA that are not in maintenance mode, against the labels that running VMs ask "
+    "for; one may be lost, or --loss-hosts. Whether the cards there are free is VPL048's business.",
     fix="Give cards of another host of the cluster the label (vplacer labels plan --cluster NAME), or let "
-    "the "
-    "VM ask for a label that more hosts have.",
+    "the VM ask for a label that more hosts have.",
     sample="the label 'gpu-n0' is on 1 host (esx01) that can run VMs, and 1 running VM asks for it "
-    "(train-1): "
-    "after the loss of that host HA can restart it nowhere",
+    "(train-1): after the loss of that host HA can restart it nowhere",
     find=find,
 )

@@ -47,11 +47,11 @@ RULE = Rule(
     severity=Severity.WARNING,
     cause="Somebody enabled passthrough of a card, and the host has not been rebooted since. Until it is, "
     "no VM can have the card, and one whose static device it is does not start.",
-    evidence="HostPciPassthruInfo of a GPU or NIC: passthruEnabled without passthruActive. An error where a "
-    "VM has the card as its static device, else a warning.",
+    evidence="HostPciPassthruInfo of a GPU or NIC: passthruEnabled without passthruActive. An error where "
+    "a VM has the card as its static device, else a warning.",
     fix="Put the host into maintenance mode and reboot it; or take passthrough off these cards again, if "
     "nobody wants it (Configure, Hardware, PCI Devices).",
-    sample="0000:3b:00.0 is enabled for passthrough and not active: the host has to be rebooted before a VM "
-    "can have it",
+    sample="0000:3b:00.0 is enabled for passthrough and not active: the host has to be rebooted before a "
+    "VM can have it",
     find=find,
 )

@@ -21,8 +21,8 @@ _MODES = {
     GpuMode.MIG: "MIG mode",
 }
 _FIXES = {
-    GpuMode.SAME_SIZE: "Put vGPUs of the same size together on one card (policy consolidation), or "
-    "switch the card to mixed-size mode (ESXi 8.0 U3, Ampere and later) while it is empty.",
+    GpuMode.SAME_SIZE: "Put vGPUs of the same size together on one card (policy consolidation), or switch "
+    "the card to mixed-size mode (ESXi 8.0 U3, Ampere and later) while it is empty.",
     GpuMode.MIXED_SIZE: "Power-cycle the VMs on the card, the largest profile first, so that each starts "
     "at a place that leaves the others whole; keep sizes that do not divide each other on different cards.",
     GpuMode.MIG: "Take MIG off the card while it is empty, or give out profiles that fill its slices.",
@@ -89,18 +89,14 @@ RULE = Rule(
     title="GPU memory free and not placeable",
     severity=Severity.NOTE,
     cause="A card in same-size mode is fixed to the size of its first vGPU until it is empty; in "
-    "mixed-size mode "
-    "each size starts at published places only; MIG has its own. What lies between is free, shows as free, "
-    "and "
-    "no VM can have it.",
+    "mixed-size mode each size starts at published places only; MIG has its own. What lies between is "
+    "free, shows as free, and no VM can have it.",
     evidence="The card's mode of now, the profiles the host offers, the vGPUs it holds (where which card "
-    "is not "
-    "told, counted on every card they may be on), and the placements published in the NVIDIA AI Enterprise "
-    "User Guide (appendix B). A warning where a quarter of the card or more is free and no profile surely "
-    "fits.",
+    "is not told, counted on every card they may be on), and the placements published in the NVIDIA AI "
+    "Enterprise User Guide (appendix B). A warning where a quarter of the card or more is free and no "
+    "profile surely fits.",
     fix="Empty the card at a quiet time, and fill it with profiles of one size.",
     sample="A100-80 in mixed-size mode: 60 GiB of 80 GiB are free, and no single profile surely fills more "
-    "than "
-    "40 GiB of it (fits: 2 x grid_a100d-20c, 3 x grid_a100d-10c)",
+    "than 40 GiB of it (fits: 2 x grid_a100d-20c, 3 x grid_a100d-10c)",
     find=find,
 )

@@ -128,16 +128,14 @@ RULE = Rule(
     title="vGPU profile that no card gives as it is",
     severity=Severity.WARNING,
     cause="The mode a card is in decides which profiles it gives: MIG instances only in MIG mode, "
-    "time-sliced ones "
-    "only without, one size at a time in same-size mode. A VM with another profile fails at power-on with "
-    "insufficient graphics resources although cards look free.",
+    "time-sliced ones only without, one size at a time in same-size mode. A VM with another profile fails "
+    "at power-on with insufficient graphics resources although cards look free.",
     evidence="Profiles of the VMs' vGPUs, HostGraphicsInfo.vgpuMode of the cluster's cards, "
-    "VgpuProfileInfo, and "
-    "what the cards hold. An error where a VM that is off cannot be switched on whatever else is free; a "
-    "warning where it would not start again, or where every card with room is fixed to another size.",
+    "VgpuProfileInfo, and what the cards hold. An error where a VM that is off cannot be switched on "
+    "whatever else is free; a warning where it would not start again, or where every card with room is "
+    "fixed to another size.",
     fix="Switch a card to the mode the profile needs while it is empty (mixed-size: host graphics "
-    "settings; MIG: "
-    "nvidia-smi -mig), or give the VM a profile that the cards give.",
+    "settings; MIG: nvidia-smi -mig), or give the VM a profile that the cards give.",
     sample="no card of its cluster gives nvidia_h100-1-10c in its present mode (esx03 0000:3b:00.0: "
     "nvidia_h100-1-10c needs a card in MIG mode; this one is in mode sameSize): it cannot be switched on",
     find=find,

@@ -116,16 +116,14 @@ RULE = Rule(
     title="Vendor device group not one set, or not whole",
     severity=Severity.WARNING,
     cause="A device group is bought for the NVLink or PCIe switch between its members. A member that was "
-    "taken "
-    "off the VM, a driver that does not offer the group any more, or a link that failed leaves a group that "
-    "does not start, or is no faster than single cards.",
+    "taken off the VM, a driver that does not offer the group any more, or a link that failed leaves a "
+    "group that does not start, or is no faster than single cards.",
     evidence="VirtualDeviceGroups of the VM and its devices' deviceGroupInfo, held against the host's "
-    "VendorDeviceGroupInfo; the cards as far as they are known: GPUs alone should be joined by NVLink, a GPU "
-    "with a NIC should share a PCIe switch (NVIDIA AI Enterprise documentation, device groups). A VM that is "
-    "off and will not start is an error.",
+    "VendorDeviceGroupInfo; the cards as far as they are known: GPUs alone should be joined by NVLink, a "
+    "GPU with a NIC should share a PCIe switch (NVIDIA AI Enterprise documentation, device groups). A VM "
+    "that is off and will not start is an error.",
     fix="Remove the whole group from the VM while it is off, and add one that the host offers; groups are "
-    "added "
-    "and removed whole. Look after a link that should be there (nvidia-smi nvlink --status).",
+    "added and removed whole. Look after a link that should be there (nvidia-smi nvlink --status).",
     sample="its device group Nvidia:2@nvidia_h100xm-80c%NVLink has 1 of 2 devices: it will not start again",
     find=find,
 )

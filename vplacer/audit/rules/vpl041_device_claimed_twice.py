@@ -52,8 +52,8 @@ RULE = Rule(
     cause="Static devices were copied with a VM, or vCenter, the host and the VM say different things. Of "
     "VMs with the same static card one starts, and the others fail at power-on.",
     evidence="Static backings, AssignableHardwareBinding, DynamicBackingInfo.assignedId and "
-    "HostGraphicsInfo.vm held against each other: a card held twice, or held by another VM than the one that "
-    "wants it, is an error; wanted by several VMs that are off, or told in two ways, a warning.",
+    "HostGraphicsInfo.vm held against each other: a card held twice, or held by another VM than the one "
+    "that wants it, is an error; wanted by several VMs that are off, or told in two ways, a warning.",
     fix="See who holds what with vplacer topology show HOST, and take the card from all VMs but one.",
     sample="its static device 0000:3b:00.0 is held by train-1: it cannot be switched on",
     find=find,

@@ -39,15 +39,15 @@ RULE = Rule(
     name="device-lost",
     title="A device of the VM is lost",
     severity=Severity.ERROR,
-    cause="A static device names one card by address and ids. After a card was swapped or moved, a firmware "
-    "update renumbered the buses, the VM was registered on another host, or a tool wrote the id in decimal, "
-    "that card is not found, and power-on fails.",
+    cause="A static device names one card by address and ids. After a card was swapped or moved, a "
+    "firmware update renumbered the buses, the VM was registered on another host, or a tool wrote the id "
+    "in decimal, that card is not found, and power-on fails.",
     evidence="Address, ids and system id of the static backing, held against the host's PCI devices and "
     "their passthrough (vSphere API: VirtualPCIPassthroughDeviceBackingInfo, HostPciPassthruInfo); what a "
     "binding or an assigned id names and the host has not (govmomi #2248, xcp-ng/xcp #412).",
     fix="Power-cycle the VM at a quiet time, so that vSphere assigns its devices anew; if its card is gone "
     "from the host, look after the card.",
-    sample="its static device names 10de:20b7 at 0000:3b:00.0, where the host has nothing; a device of these "
-    "ids is at 0000:3c:00.0 now",
+    sample="its static device names 10de:20b7 at 0000:3b:00.0, where the host has nothing; a device of "
+    "these ids is at 0000:3c:00.0 now",
     find=find,
 )

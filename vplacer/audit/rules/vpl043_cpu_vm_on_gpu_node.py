@@ -150,20 +150,15 @@ RULE = Rule(
     title="VMs without a GPU fill the node of a free GPU",
     severity=Severity.WARNING,
     cause="A VM without a GPU took cores or memory of the node that a GPU is on. The GPU is free, and a VM "
-    "that "
-    "is given it has to live on the other node, far from it.",
+    "that is given it has to live on the other node, far from it.",
     evidence="Cores and memory of the node less what is bound to it (numa.nodeAffinity) and what esxtop "
-    "saw there; "
-    "VMs with GPUs count a core a vCPU, others a quarter, as in a plan. Needed is what the smallest "
-    "running VM "
-    "takes for each GPU of the model, else one core and as much memory as the card has. A note where fewer "
-    "VMs "
-    "fit than GPUs are free, but some do.",
+    "saw there; VMs with GPUs count a core a vCPU, others a quarter, as in a plan. Needed is what the "
+    "smallest running VM takes for each GPU of the model, else one core and as much memory as the card "
+    "has. A note where fewer VMs fit than GPUs are free, but some do.",
     fix="Move the VMs without a GPU to the other node, or to a host without GPUs, and keep them off with a "
     "VM-host rule (vplacer plan places CPU-only VMs on nodes without GPUs first).",
     sample="on pNUMA 0, 2 A30 are free and no VM that would use one fits beside what runs there: 28 cores "
-    "and 4 GiB "
-    "are left, 8 cores and 64 GiB are needed (the smallest VM with one, infer-1), and VMs without a GPU take "
-    "4 cores and 240 GiB: db-1 (4 cores and 240 GiB)",
+    "and 4 GiB are left, 8 cores and 64 GiB are needed (the smallest VM with one, infer-1), and VMs "
+    "without a GPU take 4 cores and 240 GiB: db-1 (4 cores and 240 GiB)",
     find=find,
 )

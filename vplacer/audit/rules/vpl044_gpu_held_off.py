@@ -49,8 +49,7 @@ def _hit(subject: Subject, vm: Vm, cards: list[PciAddress]) -> Hit:
     what = "GPU" if len(cards) == 1 else f"{len(cards)} GPUs"
     return Hit(
         f"it is {state} ({since}) and keeps {what} {listed(map(str, cards))} as static device: nobody else "
-        "can "
-        "have it without taking it from this VM",
+        "can have it without taking it from this VM",
         Certainty.PROVED,
         vm=vm.moid,
         host=vm.host,
@@ -73,17 +72,14 @@ RULE = Rule(
     name="gpu-held-off",
     title="GPU kept by a VM that does not run",
     severity=Severity.NOTE,
-    cause="A static DirectPath device belongs to its VM whether that runs or not. The card stands idle, and "
-    "whoever gives it to another VM keeps the first from starting.",
+    cause="A static DirectPath device belongs to its VM whether that runs or not. The card stands idle, "
+    "and whoever gives it to another VM keeps the first from starting.",
     evidence="Static backings of VMs that are off or suspended, naming a GPU that no other VM holds or "
-    "wants. "
-    "For how long is known from earlier audits only (--history); a warning from 30 days on. VMs with Dynamic "
-    "DirectPath I/O or vGPUs keep nothing while they are off.",
+    "wants. For how long is known from earlier audits only (--history); a warning from 30 days on "
+    "(--off-days). VMs with Dynamic DirectPath I/O or vGPUs keep nothing while they are off.",
     fix="Remove the device from the VM, or replace it by Dynamic DirectPath I/O, which takes a card at "
     "power-on.",
     sample="it is powered off (for at least 45 days) and keeps GPU 0000:3b:00.0 as static device: nobody "
-    "else can "
-    "have it "
-    "without taking it from this VM",
+    "else can have it without taking it from this VM",
     find=find,
 )

@@ -80,14 +80,12 @@ RULE = Rule(
     title="GPU given to a VM and idle",
     severity=Severity.WARNING,
     cause="The VM runs, holds a GPU, and does not use it: between rounds of training, after a project "
-    "ended, or "
-    "because the driver in the guest does not work. Nobody else can have the card.",
+    "ended, or because the driver in the guest does not work. Nobody else can have the card.",
     evidence="Utilisation that DCGM or Prometheus recorded (--utilisation FILE): no sample above 1 % on "
-    "any of "
-    "the last 7 days (--idle-days), with samples on each of them. What has no such data is not evaluated.",
+    "any of the last 7 days (--idle-days), with samples on each of them. What has no such data is not "
+    "evaluated.",
     fix="Ask its owner; switch the VM off, or give it a vGPU or MIG instance of the size it uses. If "
-    "nobody knows "
-    "it to be idle, look at the driver in the guest (nvidia-smi).",
+    "nobody knows it to be idle, look at the driver in the guest (nvidia-smi).",
     sample="its GPU did nothing for 12 days, since 2026-02-17 (no sample above 1 %)",
     find=find,
 )

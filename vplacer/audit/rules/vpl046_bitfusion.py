@@ -59,14 +59,11 @@ RULE = Rule(
     title="Bitfusion appliance",
     severity=Severity.WARNING,
     cause="vSphere Bitfusion lent GPUs over the network to VMs without one. VMware ended it; no release of "
-    "it "
-    "supports current drivers, and what its servers hold is lost to everybody else.",
+    "it supports current drivers, and what its servers hold is lost to everybody else.",
     evidence="The VM's name, folder, tags, managedBy or kept advanced settings name the product: what the "
-    "OVA and "
-    "the plug-in set by default. Names are chosen by people, so it is likely and no more.",
+    "OVA and the plug-in set by default. Names are chosen by people, so it is likely and no more.",
     fix="Move its clients to vGPUs, MIG or DirectPath I/O of their own, then remove the appliance: its "
-    "GPUs are "
-    "free after that.",
+    "GPUs are free after that.",
     sample="its name names Bitfusion, and holds 4 GPUs for clients elsewhere: the product has ended",
     find=find,
 )

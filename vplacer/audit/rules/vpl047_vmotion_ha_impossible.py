@@ -118,8 +118,7 @@ def _restart(subject: Subject, cluster: Cluster) -> Iterator[Outcome]:
                 yield _hit(
                     vm,
                     f"HA is on, and no other host of its cluster has what it needs ({missing.words}): "
-                    "after a "
-                    "failure of its host it stays off",
+                    "after a failure of its host it stays off",
                     "ha",
                     fix=None,
                 )
@@ -144,16 +143,14 @@ RULE = Rule(
     title="Rule, HA or DRS expects what devices prevent",
     severity=Severity.WARNING,
     cause="VMs with DirectPath devices cannot be moved while they run, static ones not at all, and any of "
-    "them "
-    "starts only where its cards are. A rule, HA or quarantine mode that expects more fails when it is "
-    "needed.",
-    evidence="Enabled rules of the cluster, HA and host state, held against the VMs' devices and against the "
-    "cards of the cluster's hosts, whoever holds them. A VM that is off and cannot start for a rule is an "
-    "error, a rule that only should hold a note. Static devices by themselves are VPL032, labels VPL036.",
+    "them starts only where its cards are. A rule, HA or quarantine mode that expects more fails when it "
+    "is needed.",
+    evidence="Enabled rules of the cluster, HA and host state, held against the VMs' devices and against "
+    "the cards of the cluster's hosts, whoever holds them. A VM that is off and cannot start for a rule is "
+    "an error, a rule that only should hold a note. Static devices by themselves are VPL032, labels VPL036.",
     fix="Put such cards into another host of the cluster, take the VM out of what HA is expected to "
-    "restart, or "
-    "waive it.",
-    sample="HA is on, and no other host of its cluster has what it needs (2 x 10de:20b7): after a failure of "
-    "its host it stays off",
+    "restart, or waive it.",
+    sample="HA is on, and no other host of its cluster has what it needs (2 x 10de:20b7): after a failure "
+    "of its host it stays off",
     find=find,
 )

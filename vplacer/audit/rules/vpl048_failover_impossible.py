@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vplacer.audit.model import Hit, NotEvaluated, Outcome, Rule, Severity
-from vplacer.audit.moves import all_known, hosts_of, nowhere_else, pins
+from vplacer.audit.moves import all_known, homes, hosts_of, needs, nowhere_else, pins
 from vplacer.audit.subject import Subject
 from vplacer.audit.words import counted, listed
 from vplacer.constraints.state import Problem
@@ -128,7 +128,7 @@ def _hit(subject: Subject, cluster: Cluster, loss: Loss, bad: int, possible: int
     lost = listed(hosts[moid].name for moid in loss.hosts)
     names = listed(sorted(item.name for item in theirs))
     verb = "has" if len(theirs) == 1 else "have"
-    why = _why(subject, theirs[0])
+    why = _why(subject, cluster, theirs[0])
     # A card that somebody may hold counts as held: where that is not told, more may fit.
     doubt = any(subject.use(host).use.uncertain for host in hosts_of(subject, cluster.moid))
     return Hit(
@@ -141,14 +141,16 @@ def _hit(subject: Subject, cluster: Cluster, loss: Loss, bad: int, possible: int
     )
 
 
-def _why(subject: Subject, item: Homeless) -> str:
-    """Return what stands against one of them on most hosts that are left."""
-    if not item.stops:
+def _why(subject: Subject, cluster: Cluster, item: Homeless) -> str:
+    """Return what stands against one of them on a host that is left, if possible one with such cards."""
+    told = [(host, evidence) for stop in item.stops for host, evidence in stop.hosts]
+    if not told:
         return ""
-    first = item.stops[0]
-    host = subject.inventory.host_by_moid.get(first.hosts[0][0])
-    name = host.name if host is not None else first.hosts[0][0]
-    return f" ({name}: {first.hosts[0][1]})"
+    wanted = needs(subject.inventory.vm_by_moid[item.vm])
+    fit = [{host.moid for host in homes(subject, cluster.moid, need)} for need in wanted]
+    with_cards = [(host, evidence) for host, evidence in told if all(host in found for found in fit)]
+    host, evidence = (with_cards or told)[0]
+    return f" ({subject.inventory.host_by_moid[host].name}: {evidence})"
 
 
 RULE = Rule(
@@ -157,17 +159,16 @@ RULE = Rule(
     title="Failover of VMs with devices not possible any more",
     severity=Severity.WARNING,
     cause="HA admission control counts CPU and memory and no cards. After the loss of a host its VMs with "
-    "GPUs "
-    "are restarted only where cards of their kind, of the label and profile, are free, with memory beside.",
-    evidence="Every loss of one host (or as many as set) of a cluster with HA, alike ones once: the VMs "
-    "that ran "
-    "there are placed on the hosts that are left, as they are configured, by the search of vplacer capacity "
-    "--after-loss. Only what is proved is a finding (likely where which card "
-    "a VM holds is not told); what is not decided is not evaluated. VMs that HA never "
-    "restarts, or whose cards no other host has, are told by VPL032, VPL036 and VPL047. Up to "
+    "GPUs are restarted only where cards of their kind, of the label and profile, are free, with memory "
+    "beside.",
+    evidence="Every loss of one host (--loss-hosts: more) of a cluster with HA, alike ones once: the VMs "
+    "that ran there are placed on the hosts that are left, as they are configured, by the search of "
+    "vplacer capacity --after-loss. Only what is proved is a finding (likely where which card a VM holds "
+    "is not told); what is not decided is not evaluated. VMs that HA never restarts, or whose cards no "
+    "other host has, are told by VPL032, VPL036 and VPL047. Up to "
     f"{MOST_HOSTS} hosts.",
-    fix="Keep as many cards free as the largest host holds, or add a host with such cards; vplacer capacity "
-    "--after-loss 1 -v says what stands against each VM.",
+    fix="Keep as many cards free as the largest host holds, or add a host with such cards; vplacer "
+    "capacity --after-loss 1 -v says what stands against each VM.",
     sample="after the loss of esx01 2 VMs with devices have no place: train-1, train-2 (esx02: no A30 is "
     "free)",
     find=find,
