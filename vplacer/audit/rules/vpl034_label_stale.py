@@ -21,7 +21,7 @@ def find(subject: Subject) -> Iterator[Outcome]:
     for scope in label_scopes(subject):
         for label, named in scope.named.items():
             for item in named:
-                if not scope.fitting(item):
+                if not any(placed.card.passthrough for placed in scope.fitting(item)):
                     yield _in_vain(scope, label, item)
         yield from _left_over(subject, scope)
 
@@ -38,6 +38,8 @@ def _in_vain(scope: LabelScope, label: str, named: Named) -> Outcome:
     if cards:
         models = listed(sorted({placed.card.model for placed in cards}))
         told = f"it asks for the label '{label}', which only {models} has, and its device does not allow that"
+    if scope.fitting(named):
+        told = f"it asks for the label '{label}', and no card of {where} that has it is passed through now"
     end = "it will not start again"
     if vm.template:
         end = "VMs made from it will not start"
@@ -100,9 +102,9 @@ RULE = Rule(
     cause="Cards were labelled anew and a VM still asks for the old label: it does not start. Or a host "
     "kept its old labels, and no VM can go there.",
     evidence="customLabel of the VMs' Dynamic DirectPath devices (vSphere API: "
-    "VirtualPCIPassthroughDynamicBackingInfo), held against HostPciPassthruInfo.hardwareLabel of the "
-    "cluster's cards. A VM that is off and cannot start is an error. A label that nobody names is a "
-    "finding only if like cards of other hosts have one that VMs name.",
+    "VirtualPCIPassthroughDynamicBackingInfo), held against HostPciPassthruInfo.hardwareLabel and "
+    "passthruActive of the cluster's cards. A VM that is off and cannot start is an error. A label that "
+    "nobody names is a finding only if like cards of other hosts have one that VMs name.",
     fix="Give a card that label (vplacer labels plan), or let the VM ask for one that there is: remove its "
     "PCI device and add it again with the right label, while it is off.",
     sample="it asks for the label 'gpu-n0', which no card of its cluster has: it cannot be switched on",
