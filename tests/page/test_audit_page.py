@@ -37,7 +37,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(page: Page) -> int:
-    return page.locator("#list > li:visible").count()
+    return page.locator("#list .finding:visible").count()
 
 
 def test_a_filter_is_set_by_keyboard_alone_and_kept_in_the_address(browser: Browser, files: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_filter_is_set_by_keyboard_alone_and_kept_in_the_address(browser: Brow
         assert shown(page) == 0
         page.get_by_role("button", name="All findings").focus()
         page.keyboard.press("Enter")
-        page.wait_for_function("document.querySelectorAll('#list > li:not([hidden])').length > 1")
+        page.wait_for_function("document.querySelectorAll('#list .finding:not([hidden])').length > 1")
         assert shown(page) == everything
 
 
@@ -66,9 +66,12 @@ def test_selects_show_what_they_name(browser: Browser, files: Path, field: str, 
     with opened(browser, files / "shown.html") as page:
         found = page.locator(f"#f-{field} option", has_text=value).first
         page.locator(f"#f-{field}").select_option(found.get_attribute("value"))
-        seen = page.locator("#list > li:visible")
+        seen = page.locator("#list .finding:visible")
         assert seen.count() >= 1
-        assert all(value in text for text in seen.all_inner_texts())
+        texts = seen.evaluate_all(
+            "all => all.map(i => i.innerText + i.closest('.group').firstElementChild.innerText)"
+        )
+        assert all(value in text for text in texts)
 
 
 def test_waived_findings_are_shown_when_asked_for(browser: Browser, files: Path) -> None:
@@ -76,7 +79,7 @@ def test_waived_findings_are_shown_when_asked_for(browser: Browser, files: Path)
         assert shown(page) == 2
         page.get_by_label("waived too").check()
         assert shown(page) == 3
-        assert "by design" in page.locator("#list > li.waived").inner_text()
+        assert "by design" in page.locator("#list .finding.waived").inner_text()
         page.get_by_label("only new").check()
         assert shown(page) == 1
 
@@ -86,7 +89,7 @@ def test_a_tile_filters_and_a_link_opens_the_picture(browser: Browser, files: Pa
         page.locator(".tile.warning").first.click()
         assert page.url.endswith("#severity=warning")
         assert shown(page) == 1
-        page.locator("#list > li:visible a[href^='#host-']").click()
+        page.locator("#list .finding:visible a[href^='#host-']").click()
         assert page.url.endswith("#severity=warning")
         picture = page.locator("details.host:focus-within .picture")
         picture.locator(".card").first.wait_for()
@@ -127,7 +130,7 @@ def test_what_was_not_evaluated_is_there_with_its_reason(browser: Browser, files
 def test_hostile_names_stay_text(browser: Browser, files: Path) -> None:
     with opened(browser, files / "hostile.html") as page:
         page.on("dialog", lambda dialog: pytest.fail(f"a name ran as script: {dialog.message}"))
-        names = page.locator("#list h3").all_inner_texts()
+        names = page.locator("#list h4").all_inner_texts()
         seen = [name.replace("\u202e", "[U+202E]").replace("\u2066", "[U+2066]") for name in HOSTILE]
         seen = [name.replace("\u200b", "[U+200B]").replace("\x07", "[U+0007]") for name in seen]
         assert sorted(names) == sorted(seen)
@@ -188,7 +191,7 @@ def test_for_the_printer_hosts_with_findings_are_drawn(browser: Browser, files: 
 
 def test_without_script_all_findings_can_be_read(browser: Browser, files: Path) -> None:
     with opened(browser, files / "shown.html", java_script_enabled=False) as page:
-        assert page.locator("#list > li:visible").count() == len(shown_report().findings)
+        assert page.locator("#list .finding:visible").count() == len(shown_report().findings)
         assert not page.locator("#filters").is_visible()
 
 

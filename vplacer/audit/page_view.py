@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from vplacer.audit.model import AuditFinding, AuditReport, Rule, Severity
 from vplacer.topology.host_picture import HostPicture
@@ -36,19 +37,28 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """Findings of one rule and severity; ``fix``: what to do about each of them, "" where that differs."""
+
+    severity: Severity
+    rule: str
+    fix: str
+    findings: tuple[AuditFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
     """What the page adds to a report.
 
-    ``hosts``: those with the worst findings first, then in the order of the inventory. ``rules``,
-    ``clusters``, ``host_choices``: what the findings can be filtered by. ``elsewhere``: open findings that
-    are about no host that has a picture.
+    ``groups``: the findings, in their order. ``hosts``: those with the worst findings first, then in the
+    order of the inventory. ``rules``, ``clusters``, ``host_choices``: what findings can be filtered by.
     """
 
     hosts: tuple[PageHost, ...]
     rules: tuple[Choice, ...]
+    groups: tuple[FindingGroup, ...]
     clusters: tuple[Choice, ...]
     host_choices: tuple[Choice, ...]
-    elsewhere: int
 
 
 def page_view(report: AuditReport) -> PageView:
@@ -57,19 +67,23 @@ def page_view(report: AuditReport) -> PageView:
     by_rule = Counter(finding.rule for finding in report.findings)
     open_at = _open_by_host(report)
     hosts = [_host(picture, open_at.get(picture.moid, {})) for picture in report.pictures or ()]
-    shown = {host.picture.moid for host in hosts}
     return PageView(
         hosts=tuple(sorted(hosts, key=_worst_first)),
         rules=tuple(Choice(rule, _title(titles[rule]), number) for rule, number in sorted(by_rule.items())),
+        groups=_groups(report),
         clusters=_choices(report, "cluster"),
         host_choices=_choices(report, "host"),
-        elsewhere=sum(1 for f in report.findings if f.waived is None and f.host not in shown),
     )
 
 
-def place_key(finding: AuditFinding, kind: str) -> str:
-    """Return the key by which findings of one cluster or host are filtered, "" of none."""
-    return (finding.cluster if kind == "cluster" else finding.host) or ""
+def _groups(report: AuditReport) -> tuple[FindingGroup, ...]:
+    """Put findings together that follow each other and are of one rule and severity."""
+    found = []
+    for (severity, rule), items in groupby(report.findings, lambda item: (item.severity, item.rule)):
+        findings = tuple(items)
+        fixes = {finding.fix for finding in findings}
+        found.append(FindingGroup(severity, rule, fixes.pop() if len(fixes) == 1 else "", findings))
+    return tuple(found)
 
 
 def _title(rule: Rule) -> str:
@@ -102,7 +116,7 @@ def _choices(report: AuditReport, kind: str) -> tuple[Choice, ...]:
     counts: Counter[str] = Counter()
     names: dict[str, str] = {}
     for finding in report.findings:
-        key = place_key(finding, kind)
+        key = finding.cluster if kind == "cluster" else finding.host
         if key:
             counts[key] += 1
             names[key] = finding.name_of(kind) or key

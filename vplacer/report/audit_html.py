@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from vplacer.audit.model import AuditFinding, AuditReport, Place, Rule, Severity
-from vplacer.audit.page_view import PageHost, page_view
+from vplacer.audit.page_view import FindingGroup, PageHost, page_view
 from vplacer.report.audit_document import summary
 from vplacer.report.audit_text import compared_line, where
 from vplacer.report.page.picture_data import picture_data
@@ -44,7 +44,7 @@ def audit_html(report: AuditReport) -> str:
         "waived": counts["waived"],
         "new": sum(1 for finding in report.findings if finding.new),
         "marks": _MARKS,
-        "findings": [_finding(finding, rules[finding.rule]) for finding in report.findings],
+        "groups": [_group(group, rules[group.rule]) for group in view.groups],
         "untold": [(r.rule, _reasons(r.not_evaluated)) for r in report.rules if r.not_evaluated],
         "hosts": view.hosts,
         "host_ids": {host.picture.moid: index for index, host in enumerate(view.hosts)},
@@ -105,20 +105,29 @@ def _tiles(counts: dict[str, int]) -> list[dict[str, Any]]:
     return tiles
 
 
-def _finding(finding: AuditFinding, rule: Rule) -> dict[str, Any]:
+def _group(group: FindingGroup, rule: Rule) -> dict[str, Any]:
+    return {
+        "severity": group.severity,
+        "rule": rule,
+        "fix": group.fix,
+        "findings": [_finding(finding) for finding in group.findings],
+    }
+
+
+def _finding(finding: AuditFinding) -> dict[str, Any]:
     known = {place.kind: place.name for place in finding.places}
     about = next((kind for kind in _DESCRIBED if kind in known), "vcenter")
     return {
         "finding": finding,
-        "rule": rule,
         "name": known.get(about, "the vCenter"),
         "host": known.get("host", ""),
-        "places": _way(finding.places),
+        "places": _way(finding.places, about),
     }
 
 
-def _way(places: Sequence[Place]) -> str:
-    return " / ".join(place.name for place in places if place.kind != "vcenter") or "the whole vCenter"
+def _way(places: Sequence[Place], about: str) -> str:
+    """Return where a finding is, without the vCenter and what it is about, which stand elsewhere."""
+    return " / ".join(place.name for place in places if place.kind not in ("vcenter", about))
 
 
 def _reasons(untold: Sequence[Any]) -> list[tuple[str, list[str]]]:

@@ -2,8 +2,12 @@
 (() => {
   const form = document.getElementById("filters");
   if (!form) return;
-  const items = [...document.querySelectorAll("#list > li")];
-  const words = items.map((item) => item.textContent.toLowerCase());
+  const items = [...document.querySelectorAll("#list .finding")];
+  const groups = [...document.querySelectorAll("#list .group")].map((group) => ({
+    group, seen: group.querySelector(".seen"), items: [...group.querySelectorAll(".finding")],
+  }));
+  const heads = new Map(groups.map(({ group }) => [group, group.querySelector(".head").textContent]));
+  const words = items.map((item) => `${heads.get(item.closest(".group"))} ${item.textContent}`.toLowerCase());
   const count = document.getElementById("count");
   const nothing = document.getElementById("nothing");
   const severities = [...form.querySelectorAll("[name=severity]")];
@@ -50,6 +54,11 @@
       item.hidden = !fits;
       shown += fits ? 1 : 0;
     });
+    for (const { group, seen, items: own } of groups) {
+      const left = own.filter((item) => !item.hidden).length;
+      group.hidden = left === 0;
+      seen.textContent = left === own.length ? number(left) : `${number(left)} of ${number(own.length)}`;
+    }
     count.textContent = `Showing ${number(shown)} of ${number(items.length)} findings.`;
     nothing.hidden = shown > 0;
     return wanted;
