@@ -50,3 +50,10 @@ def test_a_hypothetical_plan_is_no_script(vplacer: Runner) -> None:
     assert made.code in (0, 4), made.err
     outcome = vplacer("show plan.json --format powercli")
     assert (outcome.code, "hypothetical plan is not carried out" in outcome.err) == (3, True)
+
+
+def test_a_page_needs_no_script_language_and_has_no_summary(planned: Runner) -> None:
+    outcome = planned("show plan.json --format html")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("<!doctype html>\n")
+    assert planned("show plan.json --format html --summary").code == 3
