@@ -98,6 +98,15 @@ def test_a_tile_filters_and_a_link_opens_the_picture(browser: Browser, files: Pa
         assert "same socket, other node" in far.inner_text()
 
 
+def test_hosts_follow_the_filters(browser: Browser, files: Path) -> None:
+    with opened(browser, files / "shown.html", "#host=none-such&severity=warning") as page:
+        assert page.locator("details.host:visible h3").all_inner_texts() == ["esx02"]
+        assert page.locator("#hosts-shown").inner_text().startswith("1 of 6 hosts")
+        page.get_by_role("button", name="All findings").click()
+        page.locator("details.host:visible").nth(5).wait_for()
+        assert not page.locator("#hosts-shown").is_visible()
+
+
 def test_remote_cards_are_told_by_word_and_sign_not_by_colour_alone(browser: Browser, files: Path) -> None:
     with opened(browser, files / "shown.html") as page:
         page.locator("details.host").first.scroll_into_view_if_needed()

@@ -7,6 +7,8 @@
     group, seen: group.querySelector(".seen"), items: [...group.querySelectorAll(".finding")],
   }));
   const heads = new Map(groups.map(({ group }) => [group, group.querySelector(".head").textContent]));
+  const hosts = [...document.querySelectorAll("details.host")];
+  const hostsShown = document.getElementById("hosts-shown");
   const words = items.map((item) => `${heads.get(item.closest(".group"))} ${item.textContent}`.toLowerCase());
   const count = document.getElementById("count");
   const nothing = document.getElementById("nothing");
@@ -37,6 +39,16 @@
     }
     for (const name of ["waived", "new"]) if (field(name)) field(name).checked = wanted.get(name) === "1";
   };
+  // While findings are filtered, only the hosts of those that are left.
+  const showHosts = (filtered) => {
+    if (!hostsShown) return;
+    const left = new Set(items.filter((item) => !item.hidden).map((item) => item.dataset.host));
+    for (const host of hosts) host.hidden = filtered && !left.has(host.dataset.moid);
+    const remaining = hosts.filter((host) => !host.hidden).length;
+    hostsShown.hidden = !filtered;
+    hostsShown.textContent = filtered
+      ? `${number(remaining)} of ${number(hosts.length)} hosts: those of the findings that the filters show.` : "";
+  };
   const apply = () => {
     const wanted = read();
     const severity = wanted.has("severity") ? wanted.get("severity").split(",") : null;
@@ -59,6 +71,7 @@
       group.hidden = left === 0;
       seen.textContent = left === own.length ? number(left) : `${number(left)} of ${number(own.length)}`;
     }
+    showHosts([...wanted.keys()].some((name) => name !== "waived"));
     count.textContent = `Showing ${number(shown)} of ${number(items.length)} findings.`;
     nothing.hidden = shown > 0;
     return wanted;
