@@ -11,11 +11,15 @@
     return made;
   };
   const name = (text) => make("bdi", "", text);
+  // Signs are for the eye; the word beside them is for all.
+  const unread = (mark, look = "") => {
+    const made = make("span", look, mark);
+    made.setAttribute("aria-hidden", "true");
+    return made;
+  };
   const sign = (relation) => {
     const [mark, words] = SIGNS[relation];
-    const made = make("span", `sign ${relation}`, mark);
-    made.setAttribute("aria-hidden", "true");
-    return [made, make("span", "quiet", ` ${words}`)];
+    return [unread(mark, `sign ${relation}`), make("span", "quiet", ` ${words}`)];
   };
   const part = (look, label, small) => {
     const made = make("div", look);
@@ -40,7 +44,7 @@
     made.dataset.card = data.l;
     if (data.m && !data.h.length) made.append(make("span", "held", ...sign("unknown"), make("span", "quiet", " whether it is free")));
     else if (data.x) made.append(make("span", "held quiet", data.x));
-    else if (!data.h.length && data.k !== "nvswitch") made.append(make("span", "held quiet", "○ free"));
+    else if (!data.h.length && data.k !== "nvswitch") made.append(make("span", "held quiet", unread("○ "), "free"));
     for (const held of data.h) made.append(holder(host, held));
     return made;
   };
@@ -65,7 +69,7 @@
   };
   const vm = (data) => {
     const made = make("li", `vm ${data.on ? "" : "off "}${data.far}`,
-      make("span", "label", data.on ? "● " : "○ ", name(data.n), data.part ? make("span", "badge part", data.part) : null),
+      make("span", "label", unread(data.on ? "● " : "○ "), name(data.n), data.part ? make("span", "badge part", data.part) : null),
       make("span", "quiet", [data.on ? "" : data.p, data.size, data.home].filter(Boolean).join(" · ")));
     made.dataset.vm = data.i;
     if (data.part) made.classList.add("touched");
